@@ -1,0 +1,244 @@
+"""Liberties of FC-2: how an IU is put into frames, and what the frame header says that nobody asks for."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.fc import codec
+
+from .manner import Config, Manner, liberty
+
+_MESSAGE_REQUESTS = ("SEND_RQST", "WRITE_RQST", "READ_RQST")
+_WITH_PAYLOAD = ("SEND_RQST", "WRITE_RQST", "READ_RESP", "CONNECT_RQST", "CONNECT_RESP1")
+_HEADER = 24
+_NETWORK_HEADER = bytes.fromhex("1000000000c9000210000000c9000001")
+_ASSOCIATION_HEADER = bytes.fromhex("ff00000000000000ff00000000000000" + "00" * 16)
+
+
+def edited(frame: codec.Frame, **values: int) -> list[bytes]:
+    """The frame with these fields of its header."""
+    buf = bytearray(frame.data)
+    for name, value in values.items():
+        codec.put("FC", name, buf, value)
+    return [bytes(buf)]
+
+
+class _OfFrames(Manner):
+    """Knows what an Exchange is, and the room of a frame."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self.room, self.service_class = config["receive_size"], config["class"]
+        self.memory: dict[tuple[bytes, int], int] = {}
+
+    @staticmethod
+    def side(frame: codec.Frame) -> tuple[bytes, int]:
+        """The Exchange and the side of it that sends the frame."""
+        return frame.data[16:18], frame.header("Exchange_Context")
+
+    def of_exchange(self, frame: codec.Frame, choose: Any) -> int:
+        """What was chosen for this Exchange."""
+        found = self.memory.get(self.side(frame))
+        if found is None or frame.header("First_Sequence") and frame.header("SEQ_CNT") == 0:
+            found = self.memory[self.side(frame)] = choose()
+        return found
+
+
+@liberty("frames-of-any-length", "5.8.7, E44", "frames")
+class FramesOfAnyLength(Manner):
+    """Frames shorter than the other side takes."""
+
+    def choose(self) -> None:
+        self._size = self.rng.randrange(256, 2112, 4)
+
+    def begin(self, config: Config, dut: Any) -> None:
+        config["receive_size"] = min(self._size, config["receive_size"])
+
+
+@liberty("ius-of-any-length", "5.2.1, 6.2.1", "ius", reference=True)
+class IusOfAnyLength(Manner):
+    """A Message in as many IUs as it likes."""
+
+    def choose(self) -> None:
+        self.port = {"iu_size": self.rng.randrange(64, 5000, 4)}
+
+
+@liberty("frames-of-uneven-length", "5.8.7, 5.9.1", "frames")
+class UnevenFrames(_OfFrames):
+    """A frame is sent as two, with the Device_Header in both; class 3 alone, where no ACK names a SEQ_CNT."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        super().begin(config, dut)
+        self._last_cnt: dict[tuple[bytes, int], int] = {}
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if self.service_class != 3 or frame.kind not in ("iu", "bls"):
+            return None
+        if frame.header("First_Sequence") and frame.header("SEQ_CNT") == 0 or self.side(frame) not in self.memory:
+            self.memory[self.side(frame)] = 0
+        shift = self.memory[self.side(frame)]
+        if kind in ("ABTS", "BA_ACC"):
+            return edited(frame, SEQ_CNT=frame.header("SEQ_CNT") + (shift if frame.header("SEQ_CNT") else 0))
+        cnt = frame.header("SEQ_CNT") + shift & 0xFFFF
+        at = self.rng.randrange(4, 512, 4)
+        if kind not in _WITH_PAYLOAD or at >= len(frame.payload) or self.rng.random() < 0.5:
+            return edited(frame, SEQ_CNT=cnt)
+        self.memory[self.side(frame)] = shift + 1
+        first, second = bytearray(frame.data[: frame.payload_offset + at]), bytearray(frame.data)
+        del second[frame.payload_offset : frame.payload_offset + at]
+        for name, value in (("End_Sequence", 0), ("Sequence_Initiative", 0), ("Last_Sequence", 0), ("Fill_Bytes", 0), ("SEQ_CNT", cnt)):
+            codec.put("FC", name, first, value)
+        codec.put("FC", "SEQ_CNT", second, cnt + 1 & 0xFFFF)
+        codec.put("FC", "Parameter", second, frame.header("Parameter") + at)
+        return [bytes(first), bytes(second)]
+
+
+class _Optional(_OfFrames):
+    """An optional header before the Device_Header of the first frame of an IU, where there is room for it."""
+
+    added, flag, share = b"", "", 1.0
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        begins = frame.kind == "iu" and self._begins(frame)
+        if not begins or len(frame.data) - _HEADER + len(self.added) > self.room or self.rng.random() > self.share:
+            return None
+        buf = bytearray(frame.data)
+        buf[frame.dh_offset : frame.dh_offset] = self.added
+        codec.put("FC", self.flag, buf, 1)
+        return [bytes(buf)]
+
+    def _begins(self, frame: codec.Frame) -> bool:
+        last, self._seq = getattr(self, "_seq", None), (*self.side(frame), frame.header("SEQ_ID"))
+        ends, self._ended = getattr(self, "_ended", True), bool(frame.header("End_Sequence"))
+        return ends or last != self._seq
+
+
+@liberty("network-header-on-all-first-frames", "5.8.5, FC-FS", "optional headers")
+class NetworkHeader(_Optional):
+    """A Network_Header in the first frame of each IU; frames are made shorter for it."""
+
+    added, flag = _NETWORK_HEADER, "Network_Header"
+
+    def begin(self, config: Config, dut: Any) -> None:
+        super().begin(config, dut)
+        config["receive_size"] = max(256, config["receive_size"] - len(self.added))
+
+
+@liberty("network-header-on-some", "5.8.5, FC-FS", "optional headers")
+class SomeNetworkHeader(NetworkHeader):
+    """A Network_Header in the first frame of some IUs."""
+
+    share = 0.4
+
+
+@liberty("association-header", "5.8.5, FC-FS", "optional headers")
+class AssociationHeader(_Optional):
+    """An Association_Header in the first frame of some IUs."""
+
+    added, flag, share = _ASSOCIATION_HEADER, "Association_Header", 0.5
+
+    def begin(self, config: Config, dut: Any) -> None:
+        super().begin(config, dut)
+        config["receive_size"] = max(256, config["receive_size"] - len(self.added))
+
+
+@liberty("priority-by-exchange", "5.8.1, FC-FS: F_CTL bit 17", "cs_ctl")
+class PriorityByExchange(_OfFrames):
+    """A priority of its own for each Exchange of FC-VI."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if frame.kind != "iu":
+            return None
+        value = self.of_exchange(frame, lambda: self.rng.randrange(256) & 0xFE)
+        return edited(frame, Priority_Enable=1, PREF=value >> 7, CS_CTL_OTHER=value & 0x7F)
+
+
+@liberty("dscp", "5.8.1, FC-FS: CS_CTL bits 5-0", "cs_ctl")
+class Dscp(_OfFrames):
+    """A code point for differentiated services in CS_CTL of all frames of FC-VI."""
+
+    def choose(self) -> None:
+        self._point = self.rng.choice([0x0A, 0x12, 0x2E, 0x38])
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return edited(frame, CS_CTL_OTHER=self._point) if frame.kind == "iu" else None
+
+
+@liberty("last-sequence-on-all-frames", "FC-FS: F_CTL bit 20", "last_sequence", reference=True)
+class LastOnAll(_OfFrames):
+    """Each frame of the last Sequence says that it is the last, where the IU is one of those that always end the Exchange."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        ends = kind in ("SEND_RESP", "WRITE_RESP", "CONNECT_RESP3", "DISCONNECT_RESP")
+        return edited(frame, Last_Sequence=1) if ends else None
+
+
+@liberty("parameter-of-empty-frames", "5.8.7, E19", "parameter")
+class ParameterOfEmpty(_OfFrames):
+    """Without Relative Offset Present, the Parameter of a frame without payload is not meaningful."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if frame.kind == "iu" and not frame.payload and not frame.header("Relative_Offset_Present"):
+            return edited(frame, Parameter=self.rng.randrange(1 << 32))
+        return None
+
+
+@liberty("continue-sequence-condition", "FC-FS: F_CTL bits 7-6", "continue")
+class ContinueCondition(_OfFrames):
+    """Between two IUs of a Message the port says how soon the next one follows."""
+
+    def choose(self) -> None:
+        self._soon = self.rng.randint(1, 3)
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        follows = frame.header("End_Sequence") and not frame.header("Last_Sequence") and not frame.header("Sequence_Initiative")
+        return edited(frame, Continue_Sequence_Condition=self._soon) if frame.kind == "iu" and follows else None
+
+
+@liberty("one-count-of-an-exchange", "5.6, 5.8.6, E18 (warns)", "seq_cnt")
+class OneCount(_OfFrames):
+    """A responder goes on from the highest SEQ_CNT that it has seen in the Exchange; class 3."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        super().begin(config, dut)
+        self._high: dict[bytes, int] = {}
+        self._shift: dict[bytes, tuple[int, int]] = {}  # by Exchange: the SEQ_CNT of the Sequence's first frame, its shift
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if frame.kind == "iu" and not frame.header("Exchange_Context"):
+            exchange = frame.data[16:18]
+            if frame.header("First_Sequence") and frame.header("SEQ_CNT") == 0:
+                self._high.pop(exchange, None)
+                self._shift.pop(exchange, None)
+            self._high[exchange] = max(self._high.get(exchange, 0), frame.header("SEQ_CNT"))
+        return frame.data
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        exchange = frame.data[16:18]
+        if self.service_class != 3 or frame.kind != "iu" or not frame.header("Exchange_Context") or exchange not in self._high:
+            return None
+        own = frame.header("SEQ_CNT")
+        begun = self._shift.get(exchange)
+        if begun is None or own + begun[1] <= self._high[exchange]:
+            begun = self._shift[exchange] = (own, self._high[exchange] + 1 - own)
+        return edited(frame, SEQ_CNT=own + begun[1])
+
+
+@liberty("ba-acc-without-sequence", "FC-FS: BA_ACC", "ba_acc content")
+class BaAccWithoutSequence(Manner):
+    """BA_ACC names no Sequence: SEQ_ID Validity 00h, SEQ_CNT 0000h to FFFFh."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind != "BA_ACC":
+            return None
+        buf = bytearray(frame.data)
+        for name, value in (("SEQ_ID_Validity", 0), ("BA_SEQ_ID", 0), ("Low_SEQ_CNT", 0), ("High_SEQ_CNT", 0xFFFF)):
+            codec.put("BA_ACC", name, buf, value, frame.payload_offset)
+        return [bytes(buf)]
+
+
+@liberty("delimiters-left-to-the-header", "DUT protocol, frame", "delimiters")
+class NoDelimiters(Manner):
+    """The device does not tell SOF and EOF: they follow from the header."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return None

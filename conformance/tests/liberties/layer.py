@@ -1,0 +1,222 @@
+"""The layer in which liberties act: between the suite and a device of this process, in virtual time."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable
+
+from fcvi.engine.attachment import Dut, Notification, Reply
+from fcvi.fc import codec
+from fcvi.fc.received import kind_of
+
+from conformance.tests.odd_latency import Latency, LatentDut
+
+from .manner import Manner, Params
+
+_ABTS = 0x81
+#: Calls whose answer tells how things stand with a VI: what was to be told of it before comes first.
+_SETTLES = ("VipQueryVi", "VipDisconnect", "VipDestroyVi")
+#: Frames behind which nothing of the device is held back.
+_BARRIERS = ("DISCONNECT_RQST", "LOGO", "PLOGI", "FLOGI", "ABTS")
+
+
+class _Held:
+    """Something that waits in an order of its own."""
+
+    def __init__(self, order: str, act: Callable[[int], None]) -> None:
+        self.order, self._act, self._over = order, act, False
+
+    def go(self, due: int) -> None:
+        if not self._over:
+            self._over = True
+            self._act(due)
+
+    def drop(self) -> None:
+        self._over = True
+
+
+class FreeDut(LatentDut):
+    """A device that takes these liberties. The first manner is nearest to the port."""
+
+    def __init__(self, inner: Dut, manners: list[Manner], name: str) -> None:
+        self.manners = manners
+        super().__init__(inner, Latency(name))
+        self.spec = f"{inner.spec} with {', '.join(m.name for m in manners) or 'no liberty'}"
+        self.pics = dict(inner.pics)
+        for manner in manners:
+            manner.claim(self.pics)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._held: list[_Held] = []
+
+    def reset(self, config: dict[str, Any]) -> None:
+        inside = dict(config)
+        self.config = config
+        for manner in reversed(self.manners):
+            manner.begin(inside, self)
+        super().reset(inside)
+
+    # ---- to the device ----
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        reply = Reply(method)
+        given = []  # what each layer was given, the nearest to the suite first
+        inside = params
+        for manner in reversed(self.manners):
+            given.append(inside)
+            taken = manner.ask(method, inside)
+            if isinstance(taken, str):
+                refused = Reply(method, True, {"return": taken} if taken.startswith("VIP_") else {})
+                if not taken.startswith("VIP_"):
+                    refused.error = (int(taken), "not served")
+                self._give_back(refused, reply, params)
+                return reply
+            inside = taken
+
+        def begin(_: int) -> None:
+            of_port = self._inner.request(method, inside)
+            self._pending.append((of_port, reply, given))
+            self._collect()
+
+        self._after(max([0, *(m.begun(method) for m in self.manners)]), begin)
+        return reply
+
+    @property
+    def _pending(self) -> list[tuple[Reply, Reply, list[Params]]]:
+        return self._open  # type: ignore[return-value]
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        late = sum(m.on_the_way_in() for m in self.manners) if method == "frame" else 0
+
+        def hear(_: int) -> None:
+            self._hear(method, params)
+            self._collect()
+
+        self._later("heard", (0, 0), late, hear)
+
+    def _hear(self, method: str, params: dict[str, Any]) -> None:
+        if method != "frame":
+            self._release(lambda held: True)
+            self._inner.notify(method, params)
+            return
+        data = bytes.fromhex(params["hex"])
+        for manner in reversed(self.manners):
+            view = codec.decode(data)
+            taken = manner.hear(view, kind_of(view))
+            if taken is None:
+                return
+            data = taken
+        if data[:1] == bytes([_ABTS]):
+            self._drop(f"Exchange {data[16:18].hex()} {data[9] & 0x80 ^ 0x80}")
+        self._inner.notify(method, {**params, "hex": data.hex()})
+
+    # ---- from the device ----
+
+    def _collect(self) -> None:
+        while self._inner.inbox:
+            note = self._inner.inbox.popleft()
+            if note.method == "frame":
+                self._frame(note.params)
+            else:
+                self._note(note.method, note.params)
+        for entry in [entry for entry in self._pending if entry[0].done]:
+            self._pending.remove(entry)
+            of_port, reply, given = entry
+            result = of_port.result
+            if of_port.error is None:
+                for manner, params in zip(self.manners, reversed(given)):
+                    result = manner.answer(reply.method, params, result)
+            self._give_back(Reply(reply.method, True, result, of_port.error), reply, given[0] if given else {})
+
+    def _note(self, method: str, params: dict[str, Any]) -> None:
+        for manner in self.manners:
+            noted = manner.note(method, params)
+            if noted is None:
+                return
+            params = noted
+        if method in ("error", "state") and params.get("vi") is not None:
+            self._settle(params["vi"])
+        self.tell(method, params, lambda due: self.inbox.append(Notification(method, params, due, due)))
+
+    def _give_back(self, made: Reply, reply: Reply, params: dict[str, Any]) -> None:
+        if reply.method in _SETTLES:
+            self._settle(params.get("vi"))
+
+        def deliver(due: int) -> None:
+            reply.done, reply.result, reply.error, reply.time_us = True, made.result, made.error, due
+
+        self.tell(reply.method, params, deliver)
+
+    def tell(self, method: str, params: dict[str, Any], deliver: Callable[[int], None]) -> None:
+        """Give the suite a return or notification in its order."""
+        common = sum(m.told() for m in self.manners)
+        own = [found for m in self.manners if (found := m.told_apart(method, params)) is not None]
+        if own:
+            order, late = max(own, key=lambda pair: pair[1])
+            self._hold(order, late, lambda _: self._later("control", (0, 0), common, deliver))
+        else:
+            self._later("control", (0, 0), common, deliver)
+
+    def _frame(self, params: dict[str, Any]) -> None:
+        frames = [bytes.fromhex(params["hex"])]
+        for manner in self.manners:
+            frames = [one for data in frames for one in _said(manner, data)]
+        for data in frames:
+            same = len(frames) == 1 and data[8:13].hex() == params["hex"][16:26]
+            kept = params if same else {"crc": "ok"}  # else the delimiters follow from the header
+            self.emit({**kept, "hex": data.hex()})
+
+    def emit(self, params: dict[str, Any]) -> None:
+        """A frame leaves the device."""
+        view = codec.decode(bytes.fromhex(params["hex"]))
+        kind = kind_of(view)
+
+        def deliver(due: int) -> None:
+            self.inbox.append(Notification("frame", params, due, due))
+
+        def leave(_: int) -> None:
+            self._later("wire", (0, 0), sum(m.on_the_wire() for m in self.manners), deliver)
+
+        if kind in _BARRIERS:
+            self._release(lambda held: held.order.startswith("Exchange"))
+        order = f"Exchange {view.data[16:18].hex()} {view.data[9] & 0x80}"
+        self._hold(order, max([0, *(m.apart(view, kind) for m in self.manners)]), leave)
+
+    def advance(self, us: int) -> None:
+        super().advance(us)
+        if any(m.hides_next for m in self.manners):
+            self.next_us, self.knows_next = None, False
+
+    # ---- what is held back ----
+
+    def _hold(self, order: str, late: int, act: Callable[[int], None]) -> None:
+        held = _Held(order, act)
+        self._held.append(held)
+
+        def go(due: int) -> None:
+            if held in self._held:
+                self._held.remove(held)
+            held.go(due)
+
+        self._later(order, (0, 0), late, go)
+
+    def _release(self, which: Callable[[_Held], bool]) -> None:
+        released = [held for held in self._held if which(held)]
+        for held in released:
+            self._held.remove(held)
+            self._last.pop(held.order, None)
+            held.go(self._inner.now_us)
+
+    def _settle(self, vi: Any) -> None:
+        self._release(lambda held: held.order.startswith("completions") or held.order == f"VI {vi}")
+
+    def _drop(self, order: str) -> None:
+        for held in [held for held in self._held if held.order == order]:
+            self._held.remove(held)
+            held.drop()
+
+
+def _said(manner: Manner, data: bytes) -> Iterable[bytes]:
+    view = codec.decode(data)
+    frames = manner.say(view, kind_of(view))
+    return [data] if frames is None else frames

@@ -1,0 +1,251 @@
+"""Liberties of identifiers: an N_Port, an FC-VI Port and a VI NIC name things as they like.
+
+Each is a one-to-one map between what the port behind the layer says and what is seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Union
+
+from fcvi.fc import codec
+
+from .manner import Config, Manner, Params, Refusal, liberty
+
+_NONE_16, _NONE_32 = 0xFFFF, 0xFFFF_FFFF
+_TO_THE_DEVICE = (
+    "SEND_RQST", "WRITE_RQST", "READ_RQST", "SEND_RESP", "WRITE_RESP", "READ_RESP", "CONNECT_RESP2", "CONNECT_RESP3",
+    "DISCONNECT_RQST", "DISCONNECT_RESP",
+)  # fmt: skip
+_OF_SETUP = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RQST", "DISCONNECT_RESP")
+
+
+class _Map:
+    """A one-to-one map of numbers of so many bits that leaves some numbers as they are."""
+
+    def __init__(self, rng: Any, bits: int, fixed: tuple[int, ...], kind: str = "") -> None:
+        self._size, self._fixed = 1 << bits, fixed
+        if kind == "down":
+            self._factor, self._more = self._size - 1, self._size - 2
+        else:
+            self._factor, self._more = rng.randrange(1, self._size, 2), rng.randrange(self._size)
+        self._inverse = pow(self._factor, -1, self._size)
+
+    def to(self, value: int) -> int:
+        """What is seen."""
+        if value in self._fixed:
+            return value
+        while True:  # a number that is left as it is stands for the next one
+            value = (value * self._factor + self._more) % self._size
+            if value not in self._fixed:
+                return value
+
+    def back(self, value: int) -> int:
+        """What the port knows it as."""
+        if value in self._fixed:
+            return value
+        while True:
+            value = (value - self._more) * self._inverse % self._size
+            if value not in self._fixed:
+                return value
+
+
+def _put(data: bytes, *values: tuple[str, str, int, int]) -> bytes:
+    buf = bytearray(data)
+    for structure, name, value, offset in values:
+        codec.put(structure, name, buf, value, offset)
+    return bytes(buf)
+
+
+@liberty("ox-ids-anyhow", "5.4, FC-FS", "ox_id")
+class OxIds(Manner):
+    """OX_IDs in an order that nobody can guess."""
+
+    kind = ""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._map = _Map(self.rng, 16, (_NONE_16,), self.kind)
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return None if frame.header("Exchange_Context") else [self._changed(frame, kind, self._map.to)]
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        return self._changed(frame, kind, self._map.back) if frame.header("Exchange_Context") else frame.data
+
+    @staticmethod
+    def _changed(frame: codec.Frame, kind: str, change: Any) -> bytes:
+        values = [("FC", "OX_ID", change(frame.header("OX_ID")), 0)]
+        if kind == "BA_ACC" and len(frame.payload) >= 12:
+            values.append(("BA_ACC", "BA_OX_ID", change(frame.get("BA_ACC", "BA_OX_ID")), frame.payload_offset))
+        return _put(frame.data, *values)
+
+
+@liberty("ox-ids-downwards", "5.4, FC-FS", "ox_id")
+class OxIdsDown(OxIds):
+    """OX_IDs from FFFEh down."""
+
+    kind = "down"
+
+
+@liberty("rx-ids-anyhow", "FC-FS", "rx_id")
+class RxIds(Manner):
+    """RX_IDs in an order that nobody can guess."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._map = _Map(self.rng, 16, (_NONE_16,))
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return [_with_rx_id(frame, kind, self._map.to)] if frame.header("Exchange_Context") else None
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        return frame.data if frame.header("Exchange_Context") else _with_rx_id(frame, kind, self._map.back)
+
+
+def _with_rx_id(frame: codec.Frame, kind: str, change: Any) -> bytes:
+    """The frame with another RX_ID."""
+    values = [("FC", "RX_ID", change(frame.header("RX_ID")), 0)]
+    if kind == "BA_ACC" and len(frame.payload) >= 12:
+        values.append(("BA_ACC", "BA_RX_ID", change(frame.get("BA_ACC", "BA_RX_ID")), frame.payload_offset))
+    return _put(frame.data, *values)
+
+
+@liberty("seq-ids-anyhow", "5.5, FC-FS", "seq_id")
+class SeqIds(Manner):
+    """SEQ_IDs in an order that nobody can guess; an ACK names that which it answers."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._map = _Map(self.rng, 8, ())
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return [_put(frame.data, ("FC", "SEQ_ID", self._map.to(frame.header("SEQ_ID")), 0))] if frame.kind == "iu" else None
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if frame.kind != "link_control":
+            return frame.data
+        return _put(frame.data, ("FC", "SEQ_ID", self._map.back(frame.header("SEQ_ID")), 0))
+
+
+@liberty("handles-anyhow", "5.9.2, E12", "handle")
+class Handles(Manner):
+    """FCVI_HANDLEs from all of 00000000h to FFFFFFFEh."""
+
+    kind = ""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._map = _Map(self.rng, 32, (_NONE_32,), self.kind)
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        name = {"CONNECT_RQST": "FCVI_RQST_HANDLE", "CONNECT_RESP1": "FCVI_RESP_HANDLE"}.get(kind)
+        if name is None or frame.header("Parameter") or len(frame.payload) < 12:  # it is in the first frame
+            return None
+        seen = frame.get("CONN", name)
+        assert isinstance(seen, int)
+        return [_put(frame.data, ("CONN", name, self._map.to(seen), frame.payload_offset))]
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if kind not in _TO_THE_DEVICE:
+            return frame.data
+        seen = frame.get("DH", "FCVI_HANDLE")
+        assert isinstance(seen, int)
+        return _put(frame.data, ("DH", "FCVI_HANDLE", self._map.back(seen), frame.dh_offset))
+
+
+@liberty("handles-downwards", "5.9.2, E12", "handle")
+class HandlesDown(Handles):
+    """FCVI_HANDLEs from FFFFFFFEh down."""
+
+    kind = "down"
+
+
+@liberty("connection-ids-anyhow", "5.9.10", "connection_id")
+class ConnectionIds(Manner):
+    """FCVI_CONNECTION_IDs from all of 00000001h to FFFFFFFEh; whoever names one is named it again."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._map = _Map(self.rng, 32, (0, _NONE_32))
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return [self._changed(frame, self._map.to)] if kind in _OF_SETUP else None
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        return self._changed(frame, self._map.back) if kind in _OF_SETUP else frame.data
+
+    @staticmethod
+    def _changed(frame: codec.Frame, change: Any) -> bytes:
+        seen = frame.get("DH", "FCVI_CONNECTION_ID")
+        return _put(frame.data, ("DH", "FCVI_CONNECTION_ID", change(seen), frame.dh_offset))
+
+
+class _Numbers(Manner):
+    """Numbers of the DUT protocol that the device chooses."""
+
+    names: tuple[str, ...] = ()
+
+    def choose(self) -> None:
+        self._bits = self.rng.choice([8, 31, 53])
+        self._less = self.rng.random() < 0.5
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._top = (1 << self._bits) - 1
+
+    def _seen(self, value: Any) -> Any:
+        plain = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= self._top
+        return self._top - value if plain else value
+
+    def ask(self, method: str, params: Params) -> Union[Params, Refusal]:
+        changed = {k: self._seen(v) if k in self.names else v for k, v in params.items()}
+        descriptor = params.get("descriptor")
+        if "mem" in self.names and isinstance(descriptor, dict) and isinstance(descriptor.get("segments"), list):
+            segments = [{**s, "mem": self._seen(s["mem"])} if isinstance(s, dict) and "mem" in s else s for s in descriptor["segments"]]
+            changed["descriptor"] = {**descriptor, "segments": segments}
+        return changed
+
+    def answer(self, method: str, params: Params, result: Params) -> Params:
+        return {k: self._seen(v) if k in self.names else v for k, v in result.items()}
+
+    def note(self, method: str, params: Params) -> Optional[Params]:
+        return {k: self._seen(v) if k in self.names else v for k, v in params.items()}
+
+
+@liberty("vi-numbers", "DUT protocol, handles", "vi numbers")
+class ViNumbers(_Numbers):
+    """`vi` from 2^53 - 1, 2^31 - 1 or 255 down."""
+
+    names = ("vi",)
+
+
+@liberty("conn-numbers", "DUT protocol, handles", "conn numbers")
+class ConnNumbers(_Numbers):
+    """`conn` from 2^53 - 1, 2^31 - 1 or 255 down."""
+
+    names = ("conn",)
+
+
+@liberty("mem-numbers", "DUT protocol, handles", "mem numbers")
+class MemNumbers(_Numbers):
+    """`mem` from 2^53 - 1, 2^31 - 1 or 255 down."""
+
+    names = ("mem",)
+
+
+@liberty("memory-anywhere", "5.9.8, 5.9.9; VI-DG 3.4", "memory")
+class MemoryAnywhere(Manner):
+    """Memory lies at any address and has any memory handle."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._map = _Map(self.rng, 32, ())
+        self._at = self.rng.choice([0, 1 << 32, 1 << 63, 0xFFFF_8000_0000_0000]) + self.rng.randrange(0, 1 << 30, 4096)
+
+    def answer(self, method: str, params: Params, result: Params) -> Params:
+        if method == "VipRegisterMem" and "va" in result:
+            va = (int(result["va"], 16) + self._at) % (1 << 64)
+            return {**result, "va": f"{va:016x}", "handle": self._map.to(result["handle"])}
+        return result
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if kind not in ("WRITE_RQST", "READ_RQST") or frame.dh_length < 32:
+            return frame.data
+        va, handle = frame.get("DH", "FCVI_RMT_VA"), frame.get("DH", "FCVI_RMT_VA_HANDLE")
+        assert isinstance(va, int) and isinstance(handle, int)
+        at = frame.dh_offset
+        back = ("DH", "FCVI_RMT_VA_HANDLE", self._map.back(handle), at)
+        return _put(frame.data, ("DH", "FCVI_RMT_VA", (va - self._at) % (1 << 64), at), back)

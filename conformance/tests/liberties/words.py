@@ -1,0 +1,98 @@
+"""Liberties of what an IU says where the text, or an erratum that tolerates two readings, leaves a choice."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from fcvi.fc import codec
+
+from .manner import Config, Manner, liberty
+
+_UNASSIGNED = 0xFFFF_FFFF
+
+
+def _dh(frame: codec.Frame, **values: int) -> list[bytes]:
+    buf = bytearray(frame.data)
+    for name, value in values.items():
+        codec.put("DH", name, buf, value, frame.dh_offset)
+    return [bytes(buf)]
+
+
+class _Refusals(Manner):
+    """Remembers which Exchanges it refused, and why."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._codes: dict[bytes, int] = {}
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if kind == "CONNECT_RESP1":
+            code = frame.get("DH", "Reason_Code") if frame.get("DH", "CONN_STS") else 0
+            self._codes[frame.data[16:18]] = int(code)  # type: ignore[arg-type]
+        return frame.data
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind == "CONNECT_RESP1":
+            code = frame.get("DH", "Reason_Code") if frame.get("DH", "CONN_STS") else 0
+            self._codes[frame.data[16:18]] = int(code)  # type: ignore[arg-type]
+        code = self._codes.get(frame.data[16:18], 0)
+        return self.after(frame, code) if kind in ("CONNECT_RESP2", "CONNECT_RESP3") and code else None  # type: ignore[arg-type]
+
+    def after(self, frame: codec.Frame, code: int) -> Optional[list[bytes]]:
+        """RESP2 or RESP3 after a refusal with this code."""
+
+
+@liberty("unassigned-after-a-refusal", "5.3.3, E14", "after a refusal", reference=True)
+class UnassignedAfter(_Refusals):
+    """FCVI_CONNECT_RESP3 after a refusal carries FFFFFFFFh."""
+
+    def after(self, frame: codec.Frame, code: int) -> Optional[list[bytes]]:
+        return _dh(frame, FCVI_HANDLE=_UNASSIGNED) if frame.iu == "CONNECT_RESP3" else None
+
+
+@liberty("refusal-said-again", "6.11.2, E40", "after a refusal", reference=True)
+class SaidAgain(_Refusals):
+    """FCVI_CONNECT_RESP3 after a refusal repeats its status."""
+
+    def after(self, frame: codec.Frame, code: int) -> Optional[list[bytes]]:
+        return _dh(frame, CONN_STS=1, Reason_Code=code) if frame.iu == "CONNECT_RESP3" else None
+
+
+@liberty("either-code-for-no-match", "5.9.7.2.1, E78", "no match")
+class EitherCode(Manner):
+    """01h and 03h, one as good as the other, each time anew."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind != "CONNECT_RESP1" or not frame.get("DH", "CONN_STS") or frame.get("DH", "Reason_Code") not in (1, 3):
+            return None
+        return _dh(frame, Reason_Code=self.rng.choice([1, 3]))
+
+
+@liberty("vendor-unique-byte-anyhow", "5.9.7.1", "vendor unique")
+class VendorByte(Manner):
+    """The Vendor Unique byte beside a status is another each time."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        reply = kind in ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3") and frame.get("DH", "CONN_STS")
+        disconnect = kind in ("DISCONNECT_RQST", "DISCONNECT_RESP") and frame.get("DH", "DISC_CONN_STS")
+        return _dh(frame, Vendor_Unique=self.rng.randrange(256)) if reply or disconnect else None
+
+
+@liberty("unknown-id-in-disconnect", "D.1 rule 1a, E03 (warns)", "disconnect id", reference=True)
+class UnknownId(Manner):
+    """FCVI_DISCONNECT_RQST of an established connection with FCVI_CONNECTION_ID FFFFFFFFh."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        established = kind == "DISCONNECT_RQST" and not frame.get("DH", "CONN_SETUP_ABORT")
+        return _dh(frame, FCVI_CONNECTION_ID=_UNASSIGNED) if established else None
+
+
+@liberty("farp-reply-without-port-name", "7.5, E35 (warns)", "farp words", reference=True)
+class Nameless(Manner):
+    """FARP-REPLY without Responding Port_Name."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind != "FARP_REPLY":
+            return None
+        buf = bytearray(frame.data)
+        codec.put("FARP", "Responding_Port_Name", buf, 0, frame.payload_offset + 4)
+        return [bytes(buf)]
