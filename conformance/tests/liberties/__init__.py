@@ -1,1 +1,1 @@
-"""Conforming devices that take liberties: whatever the text permits, in layers around a reference port or the independent endpoint."""
+"""Conforming devices that take liberties: what the text permits, in layers around a port."""

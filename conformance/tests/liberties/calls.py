@@ -98,7 +98,7 @@ class Talkative(Manner):
         return params
 
 
-@liberty("stale-immediate-data", "VI-DG 5.5", "immediate")
+@liberty("stale-immediate-data", "VI-DG 5.5", "immediate", arguable="the DUT protocol does not say when `immediate` is null")
 class StaleImmediate(Manner):
     """The Immediate Data field of a Descriptor without VIP_STATUS_IMMEDIATE holds whatever it held."""
 
@@ -158,6 +158,52 @@ class FailedBuffers(_Scribbles):
     def completed(self, segments: list[dict[str, Any]], params: Params) -> None:
         if any("ERROR" in word for word in params["status"]):
             self._write(segments, 0)
+
+
+@liberty("completes-when-sent", "VI-ARCH 2.5.2, E121", "completes", reference=True)
+class CompletesWhenSent(Manner):
+    """Reliable Delivery: a Descriptor is complete, and good, once its data are on their way."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._dut = dut
+        self._levels: dict[Any, str] = {}
+        self._connected: set[Any] = set()
+        self._told: list[Any] = []  # VIs of the completions that the port still has to report
+        self._own = False
+
+    def ask(self, method: str, params: Params) -> Union[Params, Refusal]:
+        if self._at_once(method, params):
+            self._told.append(params["vi"])
+        return params
+
+    def answer(self, method: str, params: Params, result: Params) -> Params:
+        good = result.get("return") == _SUCCESS
+        if method == "VipCreateVi" and good:
+            self._levels[result["vi"]] = params["ViAttribs"]["ReliabilityLevel"]
+        if self._at_once(method, params) and not good:
+            self._told.remove(params["vi"])
+        elif self._at_once(method, params):
+            descriptor = params["descriptor"]
+            length = sum(segment["length"] for segment in descriptor["segments"])
+            operation = ["VIP_STATUS_OP_RDMA_WRITE"] if descriptor["op"] == "rdma-write" else []
+            status = ["VIP_STATUS_DONE", *operation]
+            self._own = True
+            completion = {"vi": params["vi"], "queue": "send", "status": status, "length": length, "immediate": None}
+            self._dut.note("completion", completion)
+            self._own = False
+        return result
+
+    def _at_once(self, method: str, params: Params) -> bool:
+        reliable = method == "VipPostSend" and self._levels.get(params["vi"]) == "VIP_SERVICE_RELIABLE_DELIVERY"
+        return reliable and params["vi"] in self._connected and params["descriptor"]["op"] in ("send", "rdma-write")
+
+    def note(self, method: str, params: Params) -> Optional[Params]:
+        if method == "state":
+            (self._connected.add if params["state"] == "connected" else self._connected.discard)(params["vi"])
+        if method == "completion" and not self._own and params["queue"] == "send" and params["vi"] in self._told:
+            self._told.remove(params["vi"])
+            return None
+        return params
 
 
 # ---- limits ----

@@ -85,8 +85,9 @@ class UnevenFrames(_OfFrames):
         self.memory[self.side(frame)] = shift + 1
         first, second = bytearray(frame.data[: frame.payload_offset + at]), bytearray(frame.data)
         del second[frame.payload_offset : frame.payload_offset + at]
-        for name, value in (("End_Sequence", 0), ("Sequence_Initiative", 0), ("Last_Sequence", 0), ("Fill_Bytes", 0), ("SEQ_CNT", cnt)):
-            codec.put("FC", name, first, value)
+        for name in ("End_Sequence", "Sequence_Initiative", "Last_Sequence", "Fill_Bytes"):
+            codec.put("FC", name, first, 0)
+        codec.put("FC", "SEQ_CNT", first, cnt)
         codec.put("FC", "SEQ_CNT", second, cnt + 1 & 0xFFFF)
         codec.put("FC", "Parameter", second, frame.header("Parameter") + at)
         return [bytes(first), bytes(second)]
@@ -130,7 +131,7 @@ class SomeNetworkHeader(NetworkHeader):
     share = 0.4
 
 
-@liberty("association-header", "5.8.5, FC-FS", "optional headers")
+@liberty("association-header", "5.8.5, FC-FS", "optional headers", arguable="it goes with a Process Login, which FC-VI has not")
 class AssociationHeader(_Optional):
     """An Association_Header in the first frame of some IUs."""
 
@@ -234,11 +235,3 @@ class BaAccWithoutSequence(Manner):
         for name, value in (("SEQ_ID_Validity", 0), ("BA_SEQ_ID", 0), ("Low_SEQ_CNT", 0), ("High_SEQ_CNT", 0xFFFF)):
             codec.put("BA_ACC", name, buf, value, frame.payload_offset)
         return [bytes(buf)]
-
-
-@liberty("delimiters-left-to-the-header", "DUT protocol, frame", "delimiters")
-class NoDelimiters(Manner):
-    """The device does not tell SOF and EOF: they follow from the header."""
-
-    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        return None

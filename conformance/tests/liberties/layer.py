@@ -17,13 +17,17 @@ _ABTS = 0x81
 _SETTLES = ("VipQueryVi", "VipDisconnect", "VipDestroyVi")
 #: Frames behind which nothing of the device is held back.
 _BARRIERS = ("DISCONNECT_RQST", "LOGO", "PLOGI", "FLOGI", "ABTS")
+#: How much of E_D_TOV a frame of class 2 may wait in the layer.
+_OF_E_D_TOV = 0.4
+#: A Message follows the IU by which its sender has finished the setup (5.3.2).
+_FINISHES, _MESSAGES = ("CONNECT_RESP2", "CONNECT_RESP3"), ("SEND_RQST", "WRITE_RQST", "READ_RQST")
 
 
 class _Held:
     """Something that waits in an order of its own."""
 
-    def __init__(self, order: str, act: Callable[[int], None]) -> None:
-        self.order, self._act, self._over = order, act, False
+    def __init__(self, order: str, kind: str, act: Callable[[int], None]) -> None:
+        self.order, self.kind, self._act, self._over = order, kind, act, False
 
     def go(self, due: int) -> None:
         if not self._over:
@@ -86,19 +90,19 @@ class FreeDut(LatentDut):
         return self._open  # type: ignore[return-value]
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        late = sum(m.on_the_way_in() for m in self.manners) if method == "frame" else 0
-
-        def hear(_: int) -> None:
-            self._hear(method, params)
-            self._collect()
-
-        self._later("heard", (0, 0), late, hear)
-
-    def _hear(self, method: str, params: dict[str, Any]) -> None:
-        if method != "frame":
+        if method != "frame":  # the link itself has no latency: what came before it is heard, what was to leave is gone
             self._release(lambda held: True)
             self._inner.notify(method, params)
+            self._collect()
             return
+
+        def hear(_: int) -> None:
+            self._hear(params)
+            self._collect()
+
+        self._hold("heard", sum(m.on_the_way_in() for m in self.manners), hear)
+
+    def _hear(self, params: dict[str, Any]) -> None:
         data = bytes.fromhex(params["hex"])
         for manner in reversed(self.manners):
             view = codec.decode(data)
@@ -108,7 +112,7 @@ class FreeDut(LatentDut):
             data = taken
         if data[:1] == bytes([_ABTS]):
             self._drop(f"Exchange {data[16:18].hex()} {data[9] & 0x80 ^ 0x80}")
-        self._inner.notify(method, {**params, "hex": data.hex()})
+        self._inner.notify("frame", {**params, "hex": data.hex()})
 
     # ---- from the device ----
 
@@ -118,7 +122,7 @@ class FreeDut(LatentDut):
             if note.method == "frame":
                 self._frame(note.params)
             else:
-                self._note(note.method, note.params)
+                self.note(note.method, note.params)
         for entry in [entry for entry in self._pending if entry[0].done]:
             self._pending.remove(entry)
             of_port, reply, given = entry
@@ -128,7 +132,8 @@ class FreeDut(LatentDut):
                     result = manner.answer(reply.method, params, result)
             self._give_back(Reply(reply.method, True, result, of_port.error), reply, given[0] if given else {})
 
-    def _note(self, method: str, params: dict[str, Any]) -> None:
+    def note(self, method: str, params: dict[str, Any]) -> None:
+        """A notification of the port, but for frames."""
         for manner in self.manners:
             noted = manner.note(method, params)
             if noted is None:
@@ -179,8 +184,13 @@ class FreeDut(LatentDut):
 
         if kind in _BARRIERS:
             self._release(lambda held: held.order.startswith("Exchange"))
+        elif kind in _MESSAGES:
+            self._release(lambda held: held.kind in _FINISHES)
         order = f"Exchange {view.data[16:18].hex()} {view.data[9] & 0x80}"
-        self._hold(order, max([0, *(m.apart(view, kind) for m in self.manners)]), leave)
+        late = max([0, *(m.apart(view, kind) for m in self.manners)])
+        if self.config["class"] == 2:  # the port waits E_D_TOV for the ACK to what it has made
+            late = min(late, int(_OF_E_D_TOV * self.config["e_d_tov_us"]))
+        self._hold(order, late, leave, kind)
 
     def advance(self, us: int) -> None:
         super().advance(us)
@@ -189,8 +199,8 @@ class FreeDut(LatentDut):
 
     # ---- what is held back ----
 
-    def _hold(self, order: str, late: int, act: Callable[[int], None]) -> None:
-        held = _Held(order, act)
+    def _hold(self, order: str, late: int, act: Callable[[int], None], kind: str = "") -> None:
+        held = _Held(order, kind, act)
         self._held.append(held)
 
         def go(due: int) -> None:

@@ -96,18 +96,22 @@ class Liberty:
     make: Callable[[random.Random], Manner]
     of_the_reference_port: bool
     family: str
+    arguable: str  # why a reader may doubt it; such a liberty is not mixed in unless it is asked for
 
 
 LIBERTIES: dict[str, Liberty] = {}
 
 
-def liberty(name: str, clause: str, family: str = "", reference: bool = False) -> Callable[[type[Manner]], type[Manner]]:
+def liberty(
+    name: str, clause: str, family: str = "", reference: bool = False, arguable: str = ""
+) -> Callable[[type[Manner]], type[Manner]]:
     """Add a manner to the list. Of one family a device uses one. reference: only the reference port can."""
 
     def add(kind: type[Manner]) -> type[Manner]:
         assert name not in LIBERTIES
-        made = type(kind.__name__, (kind,), {"name": name, "clause": clause})
-        LIBERTIES[name] = Liberty(name, clause, made, reference, family or name)
+        about = {"name": name, "clause": clause, "__module__": kind.__module__, "__doc__": kind.__doc__}
+        made = type(kind.__name__, (kind,), about)
+        LIBERTIES[name] = Liberty(name, clause, made, reference, family or name, arguable)
         return kind
 
     return add

@@ -66,8 +66,7 @@ class VendorVersion(_Login):
 class _Speaks(Manner):
     """Says something of its own when the first FC-VI frame has shown that both ports are logged in, and hears the answer."""
 
-    payload, r_ctl, kind, f_ctl = b"", _ELS_REQUEST, 0x01, 0x290000
-    to = ""  # another destination than the tester's port
+    payload, r_ctl, kind, f_ctl, df_ctl = b"", _ELS_REQUEST, 0x01, 0x290000, 0
 
     def begin(self, config: Config, dut: Any) -> None:
         self._dut, self._said, self._config = dut, 0, config
@@ -84,9 +83,9 @@ class _Speaks(Manner):
         return frame.data
 
     def _speak(self, where: bytes) -> None:
-        to = bytes.fromhex(self.to) or where
-        head = bytes([self.r_ctl]) + to + b"\0" + bytes.fromhex(self._config["n_port_id"]) + bytes([self.kind])
-        head += self.f_ctl.to_bytes(3, "big") + bytes.fromhex("7c000000") + self._ox_id.to_bytes(2, "big") + bytes.fromhex("ffff00000000")
+        head = bytes([self.r_ctl]) + where + b"\0" + bytes.fromhex(self._config["n_port_id"]) + bytes([self.kind])
+        head += self.f_ctl.to_bytes(3, "big") + b"\x7c" + bytes([self.df_ctl, 0, 0]) + self._ox_id.to_bytes(2, "big")
+        head += bytes.fromhex("ffff00000000")
         self._dut.emit({"hex": (head + self.body()).hex(), "crc": "ok"})
 
     def body(self) -> bytes:
@@ -142,12 +141,23 @@ class PrliOfFcp(_Speaks):
 class IpBeside(_Speaks):
     """An ARP request of an IP stack on the same port: TYPE 05h with a Network_Header."""
 
-    r_ctl, kind, f_ctl = 0x04, 0x05, 0x380000
+    r_ctl, kind, f_ctl, df_ctl = 0x04, 0x05, 0x380000, 0x20
 
-    def _speak(self, where: bytes) -> None:
+    def body(self) -> bytes:
         source = bytes.fromhex(self._config["port_name"])
         arp = bytes.fromhex("aaaa03000000 0806 0001 0800 06 04 0001") + source[2:] + bytes.fromhex("0a000002 000000000000 0a000001")
-        head = bytes([self.r_ctl]) + where + b"\0" + bytes.fromhex(self._config["n_port_id"]) + bytes([self.kind])
-        head += self.f_ctl.to_bytes(3, "big") + bytes.fromhex("7c200000") + self._ox_id.to_bytes(2, "big") + bytes.fromhex("ffff00000000")
-        network = bytes.fromhex("1000ffffffffffff") + source
-        self._dut.emit({"hex": (head + network + arp).hex(), "crc": "ok"})
+        return bytes.fromhex("1000ffffffffffff") + source + arp
+
+
+@liberty("ip-stack-answers-farp", "7.5 NOTE of step 15, E36, E125", "farp answers")
+class AnswersFarp(Manner):
+    """An IP stack on the same port answers a FARP-REQ for an own address with any Match Address Code Points and action."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._own = [bytes.fromhex(host) for host in config["host"]]
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        data = bytearray(frame.data)
+        if kind == "FARP_REQ" and len(data) >= 100 and bytes(data[84:100]) in self._own:
+            data[28], data[32] = 4, 2  # taken as asked in the only way that the port itself answers
+        return bytes(data)

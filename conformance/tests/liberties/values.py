@@ -191,12 +191,14 @@ class _Numbers(Manner):
         plain = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= self._top
         return self._top - value if plain else value
 
+    def _segment(self, segment: Any) -> Any:
+        return {**segment, "mem": self._seen(segment["mem"])} if isinstance(segment, dict) and "mem" in segment else segment
+
     def ask(self, method: str, params: Params) -> Union[Params, Refusal]:
         changed = {k: self._seen(v) if k in self.names else v for k, v in params.items()}
         descriptor = params.get("descriptor")
         if "mem" in self.names and isinstance(descriptor, dict) and isinstance(descriptor.get("segments"), list):
-            segments = [{**s, "mem": self._seen(s["mem"])} if isinstance(s, dict) and "mem" in s else s for s in descriptor["segments"]]
-            changed["descriptor"] = {**descriptor, "segments": segments}
+            changed["descriptor"] = {**descriptor, "segments": [self._segment(s) for s in descriptor["segments"]]}
         return changed
 
     def answer(self, method: str, params: Params, result: Params) -> Params:
@@ -241,11 +243,16 @@ class MemoryAnywhere(Manner):
             return {**result, "va": f"{va:016x}", "handle": self._map.to(result["handle"])}
         return result
 
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return [self._moved(frame, self._at, self._map.to)] if kind == "READ_RESP" and frame.dh_length >= 32 else None
+
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
-        if kind not in ("WRITE_RQST", "READ_RQST") or frame.dh_length < 32:
-            return frame.data
+        ours = kind in ("WRITE_RQST", "READ_RQST") and frame.dh_length >= 32
+        return self._moved(frame, -self._at, self._map.back) if ours else frame.data
+
+    @staticmethod
+    def _moved(frame: codec.Frame, by: int, change: Any) -> bytes:
         va, handle = frame.get("DH", "FCVI_RMT_VA"), frame.get("DH", "FCVI_RMT_VA_HANDLE")
-        assert isinstance(va, int) and isinstance(handle, int)
-        at = frame.dh_offset
-        back = ("DH", "FCVI_RMT_VA_HANDLE", self._map.back(handle), at)
-        return _put(frame.data, ("DH", "FCVI_RMT_VA", (va - self._at) % (1 << 64), at), back)
+        assert isinstance(va, int)
+        moved = ("DH", "FCVI_RMT_VA", (va + by) % (1 << 64), frame.dh_offset)
+        return _put(frame.data, moved, ("DH", "FCVI_RMT_VA_HANDLE", change(handle), frame.dh_offset))

@@ -1,0 +1,95 @@
+"""Conforming devices that take liberties fail no case; `python3 -m conformance.tests.liberties.mixer` runs two thousand."""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from fcvi.engine import pics as pics_module
+from fcvi.engine.attachment import Reply
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.runner import not_applicable, run_variant
+
+from .choices import CHOICES
+from .liberties.manner import LIBERTIES
+from .liberties.mixer import chosen, device, main, run_device
+from .variants import CASES, LEVELS
+
+SAMPLE, ALL = 40, 2_000
+
+
+@pytest.mark.parametrize("seed", range(1, 1 + SAMPLE))
+def test_a_device_that_takes_liberties_fails_nothing(seed: int) -> None:
+    counts, judged = run_device(seed, cases=6)
+    assert sum(counts.values()) == 6
+    assert [str(one) for one in judged if one.verdict in ("fail", "error")] == []
+
+
+@pytest.mark.nightly
+def test_two_thousand_devices_fail_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--devices", str(ALL), "--first", "1001"]) == 0, capsys.readouterr().out
+
+
+def test_there_are_liberties_enough_and_seeds_differ() -> None:
+    assert len(set(LIBERTIES) - set(CHOICES)) >= 50
+    assert all(one.clause for one in LIBERTIES.values())
+    mixtures = [chosen(random.Random(seed), True) for seed in range(300)]
+    assert len({tuple(names) for names in mixtures}) >= 250
+    assert all(1 <= len(names) <= 5 for names in mixtures)
+    assert {name for names in mixtures for name in names} == {one.name for one in LIBERTIES.values() if not one.arguable}
+
+
+#: Variants in which one or other liberty shows.
+_SHOWN_IN = (
+    "6.8.3", "6.12.2", "C.5.2", "5.2.far/reliable-reception/send/dut-server/class2", "5.3.4", "7.5.reply", "D.2/dut-client",
+    "5.2.4.combined/tester-requests/rdma-read/reliable-reception/class3/in-order", "5.9.7.3.2", "B.R8a", "6.4.1/reliable-reception",
+    "7.2", "4.2.30", "7.7.1", "6.2/reliable-delivery/largest", "8.4.2", "5.9.4.5", "5.9.7.2", "C.R1", "5.6/", "8.5.2",
+)
+
+
+def _seen(names: list[str], begins: str) -> Any:
+    """What the suite sees in the first variant that begins so, of a reference port with these liberties."""
+    dut = device(1, names, True)
+    pics = pics_module.complete(dut.pics, "hello")
+    found = [(c, v) for c, v in CASES if c.variant_id(v).startswith(begins) and not_applicable(c, v, pics) is None]
+    if not found:
+        return pics
+    seen: list[Any] = []
+    real_advance, real_request = dut.advance, dut.request
+
+    def advance(us: int) -> None:
+        before = len(dut.inbox)
+        real_advance(us)
+        seen.extend((note.time_us, note.method, str(note.params)) for note in list(dut.inbox)[before:])
+        seen.append((dut.next_us, dut.knows_next))
+
+    def request(method: str, params: dict[str, Any]) -> Reply:
+        reply = real_request(method, params)
+        seen.append((method, str(params), reply))
+        return reply
+
+    with patch.multiple(dut, advance=advance, request=request):
+        run_variant(dut, *found[0], pics, pixit_for("virtual"), LEVELS, 1)
+    return pics, seen
+
+
+@functools.cache
+def _plain(begins: str) -> Any:
+    return _seen([], begins)
+
+
+@pytest.mark.parametrize("name", LIBERTIES)
+def test_each_liberty_does_something(name: str) -> None:
+    """A liberty that changes nothing would pass for nothing."""
+    assert any(_seen([name], begins) != _plain(begins) for begins in _SHOWN_IN)
+
+
+def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--devices", "0"]) == 2
+    assert "above 0" in capsys.readouterr().err
+    assert main(["--only", "sleeps"]) == 2
+    assert "sleeps" in capsys.readouterr().err
