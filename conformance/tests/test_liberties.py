@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import random
-from typing import Any
+from typing import Any, Deque
 from unittest.mock import patch
 
 import pytest
 
 from fcvi.engine import pics as pics_module
-from fcvi.engine.attachment import Reply
+from fcvi.engine.attachment import Notification, Reply
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.runner import not_applicable, run_variant
 
@@ -61,10 +61,17 @@ def _seen(names: list[str], begins: str) -> Any:
     seen: list[Any] = []
     real_advance, real_request = dut.advance, dut.request
 
+    class Inbox(Deque[Notification]):
+        """Writes down what comes in."""
+
+        def append(self, note: Notification) -> None:
+            seen.append((note.time_us, note.method, str(note.params)))
+            super().append(note)
+
+    dut.inbox = Inbox()
+
     def advance(us: int) -> None:
-        before = len(dut.inbox)
         real_advance(us)
-        seen.extend((note.time_us, note.method, str(note.params)) for note in list(dut.inbox)[before:])
         seen.append((dut.next_us, dut.knows_next))
 
     def request(method: str, params: dict[str, Any]) -> Reply:

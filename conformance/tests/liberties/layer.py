@@ -52,6 +52,7 @@ class FreeDut(LatentDut):
     def _forget(self) -> None:
         super()._forget()
         self._held: list[_Held] = []
+        self._begins: dict[Any, int] = {}  # by VI: when the port begins with its latest call
 
     def reset(self, config: dict[str, Any]) -> None:
         inside = dict(config)
@@ -77,12 +78,20 @@ class FreeDut(LatentDut):
                 return reply
             inside = taken
 
+        of_suite = reply
+        if any(m.returns_first(method, params) for m in self.manners):
+            self._give_back(Reply(method, True, {"return": "VIP_SUCCESS"}), reply, params)
+            of_suite = Reply(method)
+
         def begin(_: int) -> None:
-            of_port = self._inner.request(method, inside)
-            self._pending.append((of_port, reply, given))
+            self._pending.append((self._inner.request(method, inside), of_suite, given))
             self._collect()
 
-        self._after(max([0, *(m.begun(method) for m in self.manners)]), begin)
+        late, vi = max([0, *(m.begun(method) for m in self.manners)]), params.get("vi")
+        due = max(self._inner.now_us + late, self._begins.get(vi, 0))  # calls for one VI keep their order
+        if vi is not None:
+            self._begins[vi] = due
+        self._after(due - self._inner.now_us, begin)
         return reply
 
     @property

@@ -82,6 +82,10 @@ class Manner:
         """A return or notification that has an order of its own: the name of that order, how late it is."""
         return None
 
+    def returns_first(self, method: str, params: Params) -> bool:
+        """Whether the call returns VIP_SUCCESS before the port begins; what comes after it for this VI waits."""
+        return False
+
     def begun(self, method: str) -> int:
         """How long after the call the port begins."""
         return 0

@@ -14,7 +14,8 @@ from .manner import MS, SECOND, Config, Manner, Params, liberty
 _CONNECT = ("VipConnectWait", "VipConnectAccept", "VipConnectReject", "VipConnectRequest", "VipConnectPeerWait", "VipDisconnect")
 _POSTS = ("VipPostSend", "VipPostRecv")
 _REQUESTS = ("SEND_RQST", "WRITE_RQST", "READ_RQST")
-_ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RESP", "SEND_RESP", "WRITE_RESP", "READ_RESP")
+#: With RESP1 and RESP2 a timer of the port begins, so a layer cannot hold them back; the independent endpoint itself can.
+_ANSWERS = ("CONNECT_RESP3", "DISCONNECT_RESP", "SEND_RESP", "WRITE_RESP", "READ_RESP")
 
 
 class _Timed(Manner):
@@ -175,6 +176,59 @@ class ConnectBeginsABitLate(Manner):
 
     def begun(self, method: str) -> int:
         return 200 * MS if method in ("VipConnectRequest", "VipConnectPeerRequest") else 0
+
+
+@liberty("peer-request-begins-behind-its-return", "VI-DG 3.3.6; DUT protocol: it returns at once", "connect begins")
+class PeerBeginsLate(Manner):
+    """The first VipConnectPeerRequest of a VI returns, and 200 ms later the port begins with it."""
+
+    def begin(self, config: Config, dut: object) -> None:
+        self._fresh: set[object] = set()
+        self._hosts = [*config["host"], *config["peer"]["host"]]
+        self._late = 0
+
+    def answer(self, method: str, params: Params, result: Params) -> Params:
+        if method == "VipCreateVi" and result.get("return") == "VIP_SUCCESS":
+            self._fresh.add(result["vi"])
+        return result
+
+    def returns_first(self, method: str, params: Params) -> bool:
+        first = method == "VipConnectPeerRequest" and params.get("vi") in self._fresh and self._usual(params)
+        self._late = 200 * MS if first else 0
+        if first or method.startswith("VipConnect"):
+            self._fresh.discard(params.get("vi"))
+        return first
+
+    def _usual(self, params: Params) -> bool:
+        """Whether the port takes the parameters for certain."""
+        addresses = [params.get("LocalAddr"), params.get("RemoteAddr")]
+        return all(
+            isinstance(a, dict) and a.get("host") in self._hosts and len(str(a.get("discriminator"))) == 32 for a in addresses
+        )
+
+    def begun(self, method: str) -> int:
+        return self._late if method == "VipConnectPeerRequest" else 0
+
+
+@liberty("own-setups-behind", "8.2, 8.3, E85", "connect begins")
+class OwnSetupsBehind(Manner):
+    """All that the port sends in a setup which it begins leaves 100 to 400 ms later, the ABTS at its T3 as well."""
+
+    def choose(self) -> None:
+        self._late = self.rng.randint(100, 400) * MS
+
+    def begin(self, config: Config, dut: object) -> None:
+        self._setups: set[bytes] = set()
+
+    def apart(self, frame: codec.Frame, kind: str) -> int:
+        if frame.header("Exchange_Context"):
+            return 0
+        exchange = frame.data[16:18]
+        if kind == "CONNECT_RQST":
+            self._setups.add(exchange)
+        elif kind not in ("CONNECT_RESP2", "ABTS"):
+            self._setups.discard(exchange)
+        return self._late if exchange in self._setups else 0
 
 
 @liberty("disconnect-begins-late", "8.1", "disconnect begins")
