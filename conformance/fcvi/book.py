@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 from fcvi.engine.protocol import Edition, Line, Protocol
@@ -35,6 +36,12 @@ def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[
     from fcvi.fc.configuration import configuration
 
     return configuration(pixit, seed, changes)
+
+
+def _draw(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
+    from fcvi.fc.drawing import draw
+
+    return draw(pixit, clock, rng)
 
 
 def _pics_rules() -> Sequence[PicsRule]:
@@ -76,6 +83,7 @@ PROTOCOL = Protocol(
     cases=_cases,
     scenario=_scenario,
     configuration=_configuration,
+    draw=_draw,
     pics=ITEMS,
     pics_rules=_pics_rules,
     attachments=("ref", "exec", "unix", "tcp", "fcoe", "frames"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 from fcvi.engine.protocol import Line, Protocol
@@ -44,6 +45,12 @@ def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[
     return {**configuration(pixit, seed, changes), "revision": PROTOCOL.edition}
 
 
+def _draw(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
+    from fcvi.fc.drawing import draw
+
+    return draw(pixit, clock, rng)
+
+
 def _pics_rules() -> Sequence[PicsRule]:
     from .pics_rules import RULES
 
@@ -65,6 +72,7 @@ PROTOCOL = Protocol(
     cases=_cases,
     scenario=_scenario,
     configuration=_configuration,
+    draw=_draw,
     pics=OF_2007.pics,
     pics_rules=_pics_rules,
     attachments=OF_2007.attachments,

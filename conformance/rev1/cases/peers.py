@@ -162,7 +162,7 @@ def _crossing(name: str, higher: bool, order: str = "", extra: str = "", **confi
     + [_crossing("last-byte", True, order) for order in ("refused-first", "refused-between")]
     + [_crossing("last-byte", False, order) for order in ("accepted-first",)]
     + [_crossing("last-byte", higher, "class2", "class2", **{"class": 2}) for higher in (True, False)]
-    + [Variant("equal", {"equal": True}, "not loopback", {"peer": {"host": ["fe8000000000000000000000000000b2"]}}),
+    + [Variant("equal", {"equal": True}, "not loopback", {"host": [_PAIRS["last-byte"][0]], "peer": {"host": [_PAIRS["last-byte"][0]]}}),
        Variant("not-crossing/dut-first", {"alone": "dut"}), Variant("not-crossing/tester-first", {"alone": "tester"})],
 )  # fmt: skip
 def crossing(t: Scenario) -> None:

@@ -70,6 +70,8 @@ class Pixit:
     profile: Profile | None = None
     #: FCVI_ULP_TIMEOUT of a device of FC-VI Rev 1.0, which leaves it to the implementation; None: not known.
     ulp_timeout_us: int | None = None
+    #: Of "timers", "tolerances" and "addresses" what nobody gave: a standard may draw it for each case (protocol.draw).
+    free: frozenset[str] = frozenset()
 
     def between(self, ends: Ends) -> Pixit:
         """The same between these ends."""
@@ -96,6 +98,7 @@ class Pixit:
             **({} if self.ends is None else {"ends": vars(self.ends)}),
             **({} if self.profile is None else {"profile": vars(self.profile)}),
             **({} if self.ulp_timeout_us is None else {"ulp_timeout_us": self.ulp_timeout_us}),
+            **({"free": sorted(self.free)} if self.free else {}),
         }
 
     @classmethod
@@ -108,6 +111,7 @@ class Pixit:
             ends=None if ends is None else Ends(str(ends["dut"]), str(ends["tester"]), int(ends["port"])),
             profile=None if data.get("profile") is None else _profile(data["profile"]),
             ulp_timeout_us=None if data.get("ulp_timeout_us") is None else int(data["ulp_timeout_us"]),
+            free=frozenset(str(name) for name in data.get("free", ())),
         )  # fmt: skip
 
 
@@ -144,8 +148,21 @@ def pixit_for(
 
     What the lab gave takes the place of a default; an argument takes the place of both.
     """
-    r_a_tov = r_a_tov_us or given.r_a_tov_us or (10_000 * MS if clock == "virtual" else 500 * MS)
-    e_d_tov = e_d_tov_us or given.e_d_tov_us or min(2_000 * MS, r_a_tov // 3)
-    late = tolerance_us or given.late_us or max(r_a_tov // 10, 0 if clock == "virtual" else 150 * MS)
-    early = given.early_us or (r_a_tov // 100 if clock == "virtual" else max(r_a_tov // 50, 5 * MS))
-    return Pixit(r_a_tov, e_d_tov, early, late, given.dut, given.tester, ulp_timeout_us=given.ulp_timeout_us)
+    timers = r_a_tov_us or given.r_a_tov_us, e_d_tov_us or given.e_d_tov_us
+    tolerances = given.early_us, tolerance_us or given.late_us
+    r_a_tov = timers[0] or (10_000 * MS if clock == "virtual" else 500 * MS)
+    e_d_tov = timers[1] or min(2_000 * MS, r_a_tov // 3)
+    early, late = (tolerances[n] or usual for n, usual in enumerate(usual_tolerances(clock, r_a_tov)))
+    nobody_gave = {
+        "timers": not any(timers) and given.ulp_timeout_us is None, "tolerances": not any(tolerances),
+        "addresses": given.dut is DUT and given.tester is TESTER,
+    }  # fmt: skip
+    free = frozenset(name for name, left in nobody_gave.items() if left)
+    return Pixit(r_a_tov, e_d_tov, early, late, given.dut, given.tester, ulp_timeout_us=given.ulp_timeout_us, free=free)
+
+
+def usual_tolerances(clock: str, r_a_tov_us: int) -> tuple[int, int]:
+    """How far from its nominal time an event may be seen, early and late, where the lab says nothing."""
+    if clock == "virtual":
+        return r_a_tov_us // 100, r_a_tov_us // 10
+    return max(r_a_tov_us // 50, 5 * MS), max(r_a_tov_us // 10, 150 * MS)

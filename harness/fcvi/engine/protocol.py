@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Protocol as Shape, Sequence
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ def _no_configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> di
     return {"r_a_tov_us": pixit.r_a_tov_us, "seed": seed, **changes}
 
 
+def _as_given(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
+    return pixit, {}
+
+
 def _nothing() -> Any:
     return ()
 
@@ -90,6 +95,9 @@ class Protocol:
     scenario: Callable[..., Scenario]
     #: The parameters of ``reset`` for one variant: (PIXIT, seed, what the variant changes).
     configuration: Callable[[Pixit, int, Mapping[str, Any]], dict[str, Any]] = _no_configuration
+    #: Draws for one case what the lab left open, within what the standard allows: (PIXIT, clock of the device, what to draw with)
+    #: give the PIXIT of the case, and members of ``reset`` that a variant may change in turn.
+    draw: Callable[[Pixit, str, Random], tuple[Pixit, Mapping[str, Any]]] = _as_given
     pics: Optional[Items] = None
     pics_rules: Callable[[], Sequence[PicsRule]] = _nothing
     #: The kinds of attachment that are this standard's: what stands before the colon of ``--dut`` (target.py).

@@ -175,7 +175,8 @@ def run_variant(
     started = time.monotonic_ns()
     scenario: Optional[Scenario] = None
     try:
-        config = protocol.configuration(pixit, rng.randrange(2**31), variant.config)
+        pixit, drawn = protocol.draw(pixit, dut.clock, Random(f"{seed}:{ident}:configuration"))
+        config = protocol.configuration(pixit, rng.randrange(2**31), {**drawn, **variant.config})
         dut.reset(config)
         scenario = protocol.scenario(dut, pics, pixit, levels, rng, variant.params, config)
         _try(case, scenario, result)
@@ -412,7 +413,8 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
     pixit = pixit_for(
         dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
     )
-    return dut.settled(replace(pixit, jitter_us=options.jitter_us, profile=options.profile))
+    free = pixit.free if _own_timers(options) else pixit.free - {"timers"}
+    return dut.settled(replace(pixit, jitter_us=options.jitter_us, profile=options.profile, free=free))
 
 
 def _profile(path: Optional[str], target: Target) -> Optional[Profile]:
