@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 
 import conformance
 from conformance.rev1.book import PROTOCOL as REV1
-from conformance.vitcp.book import PROTOCOL as VITCP
 from fcvi.dut.ref import RefDut, StreamDut
-from fcvi.engine import protocol
 from fcvi.engine.attachment import Reply
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.protocol import protocol_of, register
+from fcvi.engine.protocol import judging_by, protocol_of
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
@@ -50,22 +48,16 @@ class OfVitcp(Scribbler, StreamDut):
     """Of VI/TCP."""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def books() -> Iterator[None]:
-    """Rev 1.0 and VI/TCP are registered for these tests alone."""
-    register(REV1)
-    register(VITCP)
-    yield
-    for book in (REV1, VITCP):
-        protocol._REGISTERED.pop(book.name)
-
-
 def made(book: str) -> Any:
     return OfVitcp() if book == "VI/TCP" else OfFcVi("ref", "rev1" if book == REV1.name else "2007")
 
 
 def run(book: str, behind: int, third: int, only: tuple[str, ...] = ("",)) -> list[Result]:
-    dut = made(book)
+    with judging_by(protocol_of(book)):
+        return _run(made(book), book, behind, third, only)
+
+
+def _run(dut: Any, book: str, behind: int, third: int, only: tuple[str, ...]) -> list[Result]:
     dut.behind = behind
     pics, pixit, levels = complete(dut.pics, "hello"), pixit_for("virtual"), load_catalogue().levels
     chosen = [

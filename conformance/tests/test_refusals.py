@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 import pytest
 
@@ -15,15 +15,14 @@ from conformance.rev1.book import PROTOCOL as REV1
 from conformance.verbs.book import PROTOCOL as VERBS
 from conformance.vipl.book import PROTOCOL as VIPL
 from conformance.vitcp.book import PROTOCOL as VITCP
-from fcvi.attach import attach
-from fcvi.engine import protocol
 from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.protocol import Protocol, register
+from fcvi.engine.protocol import Protocol, judging_by
 from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
+from fcvi.engine.target import parse
 
 from .refusing import Refusal
 
@@ -53,21 +52,11 @@ BOOKS = (
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True, scope="module")
-def books() -> Iterator[None]:
-    """All are registered for these tests alone."""
-    before = dict(protocol._REGISTERED)
-    register(REV1, VITCP, VIPL, VERBS)
-    yield
-    protocol._REGISTERED.clear()
-    protocol._REGISTERED.update(before)
-
-
 class Bench:
     """A device of the book, and a word to its adapter about the call that it is to refuse."""
 
     def __init__(self, book: Book, seed: int, some: int) -> None:
-        self.dut = attach(book.spec, agent=book.agent)
+        self.dut = replace(parse(book.spec), agent=book.agent).attach()
         self.refusal = Refusal(self.dut)
         self.pixit = self.dut.settled(pixit_for(self.dut.clock))
         self.pics, self.levels = complete(self.dut.pics, "hello"), load_catalogue().levels
@@ -84,7 +73,12 @@ class Bench:
 
 def _accused(book: Book, seed: int, some: int, codes: Callable[[int], Sequence[int]], late: Sequence[bool]) -> list[Any]:
     """What came out otherwise than it has to. codes: those to try with the method of a number."""
-    bench, wrong, tried, number = Bench(book, seed, some), [], 0, 0
+    with judging_by(book.standard):
+        return _tried(Bench(book, seed, some), book, codes, late)
+
+
+def _tried(bench: Bench, book: Book, codes: Callable[[int], Sequence[int]], late: Sequence[bool]) -> list[Any]:
+    wrong, tried, number = [], 0, 0
     try:
         for case, variant in bench.variants:
             plain = bench.run(case, variant)
@@ -106,13 +100,18 @@ def _accused(book: Book, seed: int, some: int, codes: Callable[[int], Sequence[i
     return wrong
 
 
-@pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name or "FC-VI")
+def _in_turn(number: int) -> Sequence[int]:
+    return [list(_ENDS)[number % len(_ENDS)]]
+
+
+@pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name)
 def test_a_call_that_is_refused_accuses_nobody(book: Book) -> None:
-    assert _accused(book, 7, book.some, lambda n: [list(_ENDS)[n % len(_ENDS)]], [False]) == []
+    assert _accused(book, 7, book.some, _in_turn, [False]) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "a turn later"])
-@pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name or "FC-VI")
+@pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name)
 def test_no_call_of_a_book_may_be_refused_to_the_devices_harm(book: Book, late: bool) -> None:
-    assert _accused(book, 1, 10**6, lambda n: list(_ENDS), [late]) == []
+    some = 8 * book.some if book.agent else 10**6  # what has an agent takes its time
+    assert _accused(book, 1, some, _in_turn, [late]) == []
