@@ -47,8 +47,10 @@ def test_there_are_liberties_enough_and_seeds_differ() -> None:
 _SHOWN_IN = (
     "6.8.3", "6.12.2", "C.5.2", "5.2.far/reliable-reception/send/dut-server/class2", "5.3.4", "7.5.reply", "D.2/dut-client",
     "5.2.4.combined/tester-requests/rdma-read/reliable-reception/class3/in-order", "5.9.7.3.2", "B.R8a", "6.4.1/reliable-reception",
-    "7.2", "4.2.30", "7.7.1", "6.2/reliable-delivery/largest", "8.4.2", "5.9.4.5", "5.9.7.2", "C.R1", "5.6/", "8.5.2",
-)
+    "7.7.5", "7.7.2", "7.5.reply/code-point-111", "C.R8", "C.R12", "8.5.4.combined/dut-server", "7.2", "4.2.30", "7.7.1",
+    "6.2/reliable-delivery/largest", "8.4.2", "5.9.4.5", "5.9.7.2", "C.R1", "5.6/", "8.5.2", "B.3.3.3", "B.R6e/reliable-delivery/send",
+    "B.R3", "5.2.2.sends/dut-server",
+)  # fmt: skip
 
 
 def _seen(names: list[str], begins: str) -> Any:
@@ -79,7 +81,13 @@ def _seen(names: list[str], begins: str) -> Any:
         seen.append((method, str(params), reply))
         return reply
 
-    with patch.multiple(dut, advance=advance, request=request):
+    def write(method: str, params: dict[str, Any]) -> Reply:
+        if method == "mem.write":
+            seen.append((method, str(params)))
+        return of_port(method, params)
+
+    of_port = dut._inner.request
+    with patch.multiple(dut, advance=advance, request=request), patch.object(dut._inner, "request", write):
         run_variant(dut, *found[0], pics, pixit_for("virtual"), LEVELS, 1)
     return pics, seen
 

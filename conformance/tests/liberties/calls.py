@@ -270,6 +270,7 @@ class ClaimsLess(Manner):
     """A device that claims few of the optional things."""
 
     def claim(self, pics: dict[str, Any]) -> None:
-        for name in ("reliable_reception", "peer_to_peer", "class2", "immediate_data", "out_of_order_fabric", "loopback"):
-            if pics.get(name) and self.rng.random() < 0.5:
+        optional = ["reliable_reception", "peer_to_peer", "class2", "immediate_data", "out_of_order_fabric", "loopback"]
+        for name in self.rng.sample(optional, 3):
+            if pics.get(name):
                 pics[name] = False

@@ -164,15 +164,6 @@ class Dscp(_OfFrames):
         return edited(frame, CS_CTL_OTHER=self._point) if frame.kind == "iu" else None
 
 
-@liberty("last-sequence-on-all-frames", "FC-FS: F_CTL bit 20", "last_sequence", reference=True)
-class LastOnAll(_OfFrames):
-    """Each frame of the last Sequence says that it is the last, where the IU is one of those that always end the Exchange."""
-
-    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        ends = kind in ("SEND_RESP", "WRITE_RESP", "CONNECT_RESP3", "DISCONNECT_RESP")
-        return edited(frame, Last_Sequence=1) if ends else None
-
-
 @liberty("parameter-of-empty-frames", "5.8.7, E19", "parameter")
 class ParameterOfEmpty(_OfFrames):
     """Without Relative Offset Present, the Parameter of a frame without payload is not meaningful."""
@@ -183,12 +174,13 @@ class ParameterOfEmpty(_OfFrames):
         return None
 
 
-@liberty("continue-sequence-condition", "FC-FS: F_CTL bits 7-6", "continue")
+@liberty("continue-sequence-condition", "FC-FS: F_CTL bits 7-6", "ius", reference=True)
 class ContinueCondition(_OfFrames):
     """Between two IUs of a Message the port says how soon the next one follows."""
 
     def choose(self) -> None:
         self._soon = self.rng.randint(1, 3)
+        self.port = {"iu_size": 400}
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         follows = frame.header("End_Sequence") and not frame.header("Last_Sequence") and not frame.header("Sequence_Initiative")
@@ -222,16 +214,3 @@ class OneCount(_OfFrames):
         if begun is None or own + begun[1] <= self._high[exchange]:
             begun = self._shift[exchange] = (own, self._high[exchange] + 1 - own)
         return edited(frame, SEQ_CNT=own + begun[1])
-
-
-@liberty("ba-acc-without-sequence", "FC-FS: BA_ACC", "ba_acc content")
-class BaAccWithoutSequence(Manner):
-    """BA_ACC names no Sequence: SEQ_ID Validity 00h, SEQ_CNT 0000h to FFFFh."""
-
-    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        if kind != "BA_ACC":
-            return None
-        buf = bytearray(frame.data)
-        for name, value in (("SEQ_ID_Validity", 0), ("BA_SEQ_ID", 0), ("Low_SEQ_CNT", 0), ("High_SEQ_CNT", 0xFFFF)):
-            codec.put("BA_ACC", name, buf, value, frame.payload_offset)
-        return [bytes(buf)]

@@ -37,14 +37,14 @@ class _Timed(Manner):
 
 
 @liberty("wire-constant", "8.3, E123", "wire")
-class WireConstant(_Timed):
-    """Each frame leaves so much after the port made it."""
+class WireConstant(Manner):
+    """Each frame leaves up to 50 ms after the port made it, always as much; the port's timers run from when it made it."""
 
     def choose(self) -> None:
-        self._late = self.rng.randint(1, 300) / 10_000
+        self._late = self.rng.randint(1, 50) * MS
 
     def on_the_wire(self) -> int:
-        return int(self._late * self.r_a_tov)
+        return self._late
 
 
 @liberty("wire-varying", "8.3, E123", "wire")
@@ -61,12 +61,13 @@ class WireInTicks(Manner):
 
     def choose(self) -> None:
         self._tick = self.rng.choice([1, 3, 10]) * MS
+        self._first = self.rng.randrange(1, self._tick)
 
     def begin(self, config: Config, dut: object) -> None:
         self._dut = dut
 
     def on_the_wire(self) -> int:
-        return -self._dut._inner.now_us % self._tick  # type: ignore[attr-defined, no-any-return]
+        return (self._first - self._dut._inner.now_us) % self._tick  # type: ignore[attr-defined, no-any-return]
 
 
 @liberty("interface-constant", "8.3, E123", "heard")
@@ -241,10 +242,7 @@ class DisconnectBeginsLate(_Timed):
 
 @liberty("sends-begin-late", "5.2.1", "requests")
 class SendsBeginLate(_Timed):
-    """A Message begins up to 200 ms after the post, and behind the one before it."""
-
-    def on_the_wire(self) -> int:
-        return 0
+    """A Message begins 50 to 200 ms after the post."""
 
     def clear(self) -> None:
         self._late = self.rng.randint(50, 200) * MS
