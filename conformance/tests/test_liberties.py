@@ -48,7 +48,8 @@ _SHOWN_IN = (
     "6.8.3", "6.12.2", "C.5.2", "5.2.far/reliable-reception/send/dut-server/class2", "5.3.4", "7.5.reply", "D.2/dut-client",
     "5.2.4.combined/tester-requests/rdma-read/reliable-reception/class3/in-order", "5.9.7.3.2", "B.R8a", "6.4.1/reliable-reception",
     "7.7.5", "7.7.2", "7.5.reply/code-point-111", "C.R8", "C.R12", "8.5.4.combined/dut-server", "7.2", "4.2.30", "7.7.1",
-    "6.2/reliable-delivery/largest", "8.4.2", "5.9.4.5", "5.9.7.2", "C.R1", "5.6/", "8.5.2", "B.3.3.3", "B.R6e/reliable-delivery/send",
+    "6.2/reliable-delivery/largest", "8.4.2", "5.9.4.5", "5.9.7.2", "C.R1", "5.6/", "8.5.2", "B.3.3.3",
+    "B.R6e/reliable-delivery/send",
     "B.R3", "5.2.2.sends/dut-server",
 )  # fmt: skip
 

@@ -240,15 +240,15 @@ class DisconnectBeginsLate(_Timed):
         return self.upto(0.1) if method == "VipDisconnect" else 0
 
 
-@liberty("sends-begin-late", "5.2.1", "requests")
-class SendsBeginLate(_Timed):
-    """A Message begins 50 to 200 ms after the post."""
+@liberty("sends-begin-late", "5.2.1; DUT protocol: VipPostSend answers first", "requests")
+class SendsBeginLate(Manner):
+    """The port takes a posted Descriptor up 50 to 200 ms later."""
 
-    def clear(self) -> None:
+    def choose(self) -> None:
         self._late = self.rng.randint(50, 200) * MS
 
-    def apart(self, frame: codec.Frame, kind: str) -> int:
-        return self._late if kind in _REQUESTS else 0
+    def begun(self, method: str) -> int:
+        return self._late if method == "VipPostSend" else 0
 
 
 @liberty("answers-at-any-time", "8.3, E123", "answers")
