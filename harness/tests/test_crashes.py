@@ -21,7 +21,8 @@ INDEPENDENT = f"exec:{sys.executable} {ROOT}/harness/tests/independent/endpoint.
 def test_a_crash_is_told_with_its_signal_and_the_last_frame(name: str, tmp_path: Path) -> None:
     """A process brings these upon itself. No requirement is broken, so nothing fails."""
     report = tmp_path / "r"
-    done = fcvi("run", "--dut", f"{CRASHING} {name}", "--select", "5.3.2/dut-server", "--report", str(report))
+    done = fcvi("run", "--dut", f"{CRASHING} {name}", "--select", "5.3.2/dut-server", "--rpc-timeout", "20",
+                "--report", str(report))  # fmt: skip
     assert done.returncode == 3, done.stdout + done.stderr
     line = f"1 case ended with a crash of the device: {name}, and the last frame sent to it was FCVI_CONNECT_RQST (frame 1)"
     assert line in " ".join(done.stdout.split()), done.stdout
@@ -34,7 +35,7 @@ def test_a_crash_is_told_with_its_signal_and_the_last_frame(name: str, tmp_path:
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
 def test_what_anybody_may_have_ended_is_no_crash_of_the_device(name: str) -> None:
-    done = fcvi("run", "--dut", f"{CRASHING} {name}", "--select", "5.3.2/dut-server")
+    done = fcvi("run", "--dut", f"{CRASHING} {name}", "--select", "5.3.2/dut-server", "--rpc-timeout", "20")
     assert done.returncode == 3 and f"killed by {name}" in done.stdout and "crash of the device" not in done.stdout, done.stdout
 
 

@@ -231,7 +231,10 @@ def request_is_atomic(t: Scenario) -> None:
     variants=[Variant(edge, {"role": SERVER, "edge": edge}) for edge in _EDGES],
 )
 def accept_is_atomic(t: Scenario) -> None:
-    """RESP2 arrives around T2. Either VIP_SUCCESS and RESP3, or VIP_TIMEOUT and no RESP3: never a mixture."""
+    """RESP2 arrives around T2. Either VIP_SUCCESS and RESP3, or VIP_TIMEOUT and no RESP3: never a mixture.
+
+    Which code it returns without RESP3 is of an informative annex: noted, not required.
+    """
     wait = start_wait(t)
     setup = send_rqst(t)
     resp1 = start_accept(t, setup, finish_wait(t, wait))

@@ -57,7 +57,7 @@ def lost_resp1(t: Scenario) -> None:
 
     It answers a Disconnect of the setup with something else than Connection Does Not Exist, and a retry with the
     same RESP1, RETRY set, on the Exchange and with the FCVI_CONNECTION_ID of the retry, also when its application
-    has not decided yet.
+    has not decided yet. What the second RESP1 repeats of the first is an informative rule: noted, not required.
     """
     if t.params["role"] == CLIENT:
         client_gives_up(t, lost="CONNECT_RESP1")

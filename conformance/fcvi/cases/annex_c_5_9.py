@@ -105,7 +105,8 @@ def t3_while_connected(t: Scenario, setup: Setup, answered: bool) -> None:
 def server_waits_for_resp2(t: Scenario) -> None:
     """The server waits twice FCVI_ULP_TIMEOUT for RESP2 and then moves to Error; a late RESP2 has no effect.
 
-    A FCVI_DISCONNECT_RQST that comes first is answered and ends the wait. RESP2 within the time is accepted.
+    A FCVI_DISCONNECT_RQST that comes first is answered and ends the wait. RESP2 within the time is accepted. The code that the
+    call returns after T2, and its callback, are of an informative annex: noted, not required.
     """
     wait = start_wait(t)
     setup = send_rqst(t)

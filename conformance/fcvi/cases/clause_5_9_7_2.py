@@ -108,7 +108,7 @@ _ANSWERS = [
     "A client's state after a refusal",
     clause="8.2",
     requirements=["FCVI-8.2-b3", "FCVI-8.2-b5", "FCVI-4.2-38", "FCVI-6.10.1-01", "FCVI-6.10.2-02", "FCVI-T11-b3"],
-    errata=["E11", "E27", "E40", "E48"],
+    errata=["E11", "E27", "E40", "E48", "E172"],
     tags=["setup", "refusal"],
     applies="client",
     variants=[

@@ -115,6 +115,15 @@ def lists(make: Make) -> None:
 
 
 @check()
+def operation_that_is_not_there(make: Make) -> None:
+    """It is refused, or ends in an error that says so (9.3.1.1, B54)."""
+    pair = make()
+    made = pair.left.post("ATOMIC_FETCH_AND_ADD", [pair.source.sge(8)], 3, remote=pair.sink.remote())
+    if made["return"] == "success":
+        same([status in ("LOC_QP_OP_ERR", "GENERAL_ERR") for _, status in pair.left.sent()], [True])
+
+
+@check()
 def unsignaled(make: Make) -> None:
     """An unsignaled WR gives a WC in error alone, and its room comes back (8.1.3.1, 8.2.1)."""
     pair = make()

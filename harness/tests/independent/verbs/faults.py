@@ -132,6 +132,7 @@ FAULTS: List[Fault] = [
     Fault("list-goes-on", "VERBS-8.2.1-03", BOTH, "WRs behind the bad one of a list are posted"),
     Fault("list-drops-the-good", "VERBS-8.2.1-04", BOTH, "WRs ahead of the bad one of a list are not posted"),
     Fault("list-count-wrong", "VERBS-8.2.1-05", BOTH, "the bad WR is counted as posted"),
+    Fault("op-status-other", "VERBS-9.3.1.1-05", BOTH, "an operation that is not there ends with the status of a short buffer"),
     Fault("sge-count-unchecked", "VERBS-9.3.1.1-04", BOTH, "more SGEs than the QP has are taken"),
     Fault("queue-overfull", "VERBS-8.2.1-09", BOTH, "a full queue takes more"),
     Fault("posts-refused-after-first", "VERBS-8.2.1-01", BOTH, "a Receive Queue takes one WR only"),
@@ -311,7 +312,7 @@ FAULTS: List[Fault] = [
 NEEDS: Dict[str, str] = {
     "resize-qp-no-effect": "resize_qp=yes", "resize-qp-below-held": "resize_qp=yes", "idle-while-flushing": "flush=late",
     "ord-ignored": "irrq=late", "ord-stall-for-ever": "irrq=late", "ord-limits-posts": "irrq=late",
-    "read-fence-ignored": "irrq=late",
+    "read-fence-ignored": "irrq=late", "op-status-other": "bad_opcode=wc",
     "local-fence-ignored": "irrq=late", "writes-complete-first": "irrq=late", "bad-close-silent": "irrq=late",
     "bad-llp-close-quiet": "wire=late"}
 

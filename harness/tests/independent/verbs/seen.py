@@ -49,6 +49,7 @@ SEEN: Dict[str, str] = {
     "read-fence-ignored": "fences",
     "list-backwards": "idle_moves",
     "list-drops-the-good": "lists",
+    "op-status-other": "operation_that_is_not_there",
     "sge-count-unchecked": "lists",
     "posts-refused-after-first": "cq_holds_what_it_says",
     "room-never-free": "full_queues",

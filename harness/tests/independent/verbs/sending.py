@@ -113,7 +113,7 @@ def _start(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
     elif op == "BIND_MW":
         _bind(qp, wqe, fault)
     else:
-        _fail(qp, wqe, "op")
+        _fail(qp, wqe, "short" if fault == "op-status-other" else "op")
 
 
 def _stag_zero(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> bool:
