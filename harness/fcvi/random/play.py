@@ -180,12 +180,15 @@ class Player:
 #: Letters after which a device may end a setup by itself.
 _ENDS = frozenset({"abts", "retry", "t1", "t3", "disc", "vipdisc", "request-short"})
 
+#: What holds however a setup ended: no Endpoint has the handle of nobody, and each Disconnect is answered (5.3.5, 6.13.1).
+_WHATEVER_ENDED = frozenset({"FCVI-5.9.2-03", "FCVI-5.3.5-02", "FCVI-6.13.1-01"})
+
 
 def _permitted(finding: Finding, letters: Sequence[str]) -> bool:
     """Whether the text leaves it open: a setup may end with the client's ABTS (E153), and a provider may disconnect by itself, with
     either VI_DISCONNECT bit (E151). What a frame says wrongly on its own is for codec and monitor, which convict all the same.
     """
-    if finding.requirement == "FCVI-5.9.2-03" or not _ENDS & set(letters):
+    if finding.requirement in _WHATEVER_ENDED or not _ENDS & set(letters):
         return False
     return finding.cls == "behaviour"
 
