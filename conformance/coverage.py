@@ -1,18 +1,25 @@
 """Prints how many legal pairs, triples and 4-tuples of choices the variants of the suite cover, by group of cases.
 
+Then, for each book, it prints the parameters of the configuration that have one value in all of its cases, with the reason
+(constant.tsv of the book). A device that has such a value built in passes every case.
+
 Usage: python3 -m conformance.coverage [--missing | --write]
 --missing: also which combinations stand in no variant.
 --write: only compute the rows of the combined cases anew (conformance/fcvi/covering.tsv), where a model was changed.
-Exit status: 0 every legal combination is covered, 1 some are not, 2 wrong usage.
+Exit status: 0 every legal combination is covered and each such parameter has its reason, 1 something is missing, 2 wrong usage.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Callable, Optional
+from random import Random
+from typing import Any, Callable, Iterator, Optional
 
 from fcvi.engine.case import Variant, load_cases
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.protocol import Protocol, registered
+from fcvi.engine.runner import configuration_of
 
 from . import register_all
 from .fcvi import legality
@@ -117,6 +124,48 @@ def rows_of_the_suite(model: Model) -> list[Row]:
     return [row for row in found if all(row[n] in values for n, values in model.factors.items()) and legal(model, row)]
 
 
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """The parameters of a configuration, those of a table with its name before them."""
+    if not isinstance(value, dict):
+        yield name, str(value)
+        return
+    for key, part in value.items():
+        yield from _leaves(part, f"{name}.{key}" if name else key)
+
+
+def constant(book: Protocol) -> dict[str, str]:
+    """The parameters of ``reset`` that have one value in all cases of the book in virtual time, with that value."""
+    seen: dict[str, set[str]] = {}
+    for case in book.cases():
+        for variant in case.variants:
+            rng = Random(case.variant_id(variant))
+            _, config = configuration_of(case, variant, pixit_for("virtual"), "virtual", 1, rng)
+            for name, value in _leaves(config, ""):
+                seen.setdefault(name, set()).add(value)
+    return {name: next(iter(values)) for name, values in seen.items() if len(values) == 1}
+
+
+def reasons(book: Protocol) -> dict[str, str]:
+    """Why each of them has one value: constant.tsv of the book."""
+    path = book.folder / "constant.tsv"
+    rows = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+    return {name: reason for name, reason in (row.split("\t") for row in rows)}
+
+
+def _print_constants() -> bool:
+    """Whether each has its reason."""
+    complete = True
+    for book in registered():
+        said, found = reasons(book), constant(book)
+        print(f"{book.name}: {len(found)} parameters with one value")
+        for name, value in found.items():
+            print(f"  {name} = {value}: {said.get(name, 'NO REASON is given in ' + str(book.folder.name) + '/constant.tsv')}")
+        complete &= said.keys() == found.keys()
+        for name in said.keys() - found.keys():
+            print(f"  {name} varies, or is no parameter, and {book.folder.name}/constant.tsv gives a reason for it")
+    return complete
+
+
 def main(argv: list[str]) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="conformance.coverage", description=(__doc__ or "").splitlines()[0])
@@ -140,6 +189,7 @@ def main(argv: list[str]) -> int:
             print(f"  {_NAMES[size]:9} {covered:5} of {len(every):5} legal ones, {100 * covered / len(every):.1f} %")
             for part in sorted(missing) if options.missing else ():
                 print("    " + ", ".join(f"{name}: {value}" for name, value in part))
+    complete &= _print_constants()
     return 0 if complete else 1
 
 

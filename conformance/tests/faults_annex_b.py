@@ -6,7 +6,7 @@ from typing import Any
 
 from fcvi.fc import codec
 
-from .faulty import _CONNECTED, _ERROR, Fault, FaultyDut, drop, good_recv, put, state
+from .faulty import _CONNECTED, _ERROR, TEN_SECONDS, Fault, FaultyDut, drop, good_recv, put, state
 
 _UD, _RD, _RR = "unreliable", "reliable-delivery", "reliable-reception"
 _STAYS: dict[str, Any] = {"results": {"VipQueryVi": state(_CONNECTED, _ERROR)}}
@@ -34,6 +34,21 @@ def other_again(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
     if dut.memory.setdefault(key, 0):
         buf[-1] ^= 1
     dut.memory[key] += 1
+
+
+def late_frame(dut: FaultyDut, view: codec.Frame) -> None:
+    """A frame of a Message that began over 10 s ago counts as new, whatever R_A_TOV is."""
+    if view.iu == "SEND_RQST":
+        began = dut.memory.setdefault(f"message {view.get('DH', 'FCVI_MSG_ID')}", dut.now_us)
+        dut.memory["placed"] = dut.memory.get("placed", 0) + (dut.now_us - began > 10_000_000)
+
+
+def late_frames_placed(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
+    """Such a frame changes the buffer."""
+    data = bytearray.fromhex(result["hex"])
+    if data:
+        data[0] ^= dut.memory.get("placed", 0)
+    return {**result, "hex": data.hex()}
 
 
 FAULTS = [
@@ -72,9 +87,11 @@ FAULTS = [
     Fault("abort-ignored", f"B.R8d/{_UD}/send/in-order/abort-0", "FCVI-8.4.2-b", out={"ABTS": drop()}),
     Fault("abort-survived", f"B.R8d/{_RD}/out-of-order/rdma-read/abort", "FCVI-8.4.2-e", **_STAYS),
     Fault("missing-ack-ignored", f"B.R8e/{_RD}/send/in-order/none-0", "FCVI-8.4.2-e", **_STAYS),
-    Fault("response-awaited-too-long", "B.R9/send/class3", "FCVI-8.3-01", config={"r_a_tov_us": 12_000_000}),
+    Fault("response-awaited-10-s", "B.R9/send/class3", "FCVI-8.3-01", config=TEN_SECONDS),
+    Fault("discards-for-10-s", "B.R2a/send/class2", "FCVI-8.4.2-d", hears=late_frame, results={"mem.read": late_frames_placed}),
+    Fault("response-awaited-too-long", "B.R9/send/class3", "FCVI-8.3-01", config={"r_a_tov_us": lambda us: us * 6 // 5}),
     Fault("response-not-awaited", f"B.R9/{_RD}/class2/rdma-read", "FCVI-8.4.2-a", out={"ABTS": drop()}),
-    Fault("impatient", "8.3.response/rdma-write/class3", "FCVI-8.3-01", config={"r_a_tov_us": 5_000_000}),
+    Fault("impatient", "8.3.response/rdma-write/class3", "FCVI-8.3-01", config={"r_a_tov_us": lambda us: us // 2}),
     # B.3
     Fault("example-b322", "B.3.2.2/message-5-open", "FCVI-5.2.1-10", completions=good_recv),
     Fault("example-b323", f"B.3.2.3/{_RR}", "FCVI-8.4.2-e", **_STAYS),

@@ -20,6 +20,11 @@ def farp(name: str, value: int) -> FrameEdit:
     return edit
 
 
+def to_the_old_address(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """The N_Port_ID that the tester had at first."""
+    codec.put("FC", "D_ID", buf, dut.tester_id)
+
+
 def swap(first: int, second: int, length: int) -> FrameEdit:
     """Exchange two fields of an ELS, by their offsets behind the command word."""
 
@@ -62,7 +67,7 @@ FAULTS = [
     Fault("farp-names-swapped", "7.5.request/point-to-point/known-port", "FCVI-7.5-07", out={"FARP_REQ": swap(8, 16, 8)}),
     Fault("no-farp", "7.5.request/private-loop/known-port", "FCVI-7.4-03", out={"FARP_REQ": drop()}),
     Fault("asks-the-wrong-port", "7.5.request/private-loop/other-port", "FCVI-7.4-01",
-          out={"CONNECT_RQST": put("FC", "D_ID", 0x010100)}),
+          out={"CONNECT_RQST": to_the_old_address}),
     Fault("farp-not-answered", "7.5.reply/right", "FCVI-7.5-16", out={"FARP_REPLY": drop()}),
     Fault("farp-answered-twice", "7.5.reply/right", "FCVI-7.5-16", out={"FARP_REPLY": always_again()}),
     Fault("reply-without-identifier", "7.5.reply/second-address", "FCVI-7.5-20",
@@ -73,7 +78,7 @@ FAULTS = [
     Fault("asks-for-another-address", "7.6/fabric/known-port", "FCVI-7.6-02",
           out={"CT": lambda d, v, b: b.__setitem__(slice(40, 56), bytes(16))}),
     Fault("goes-nowhere-in-particular", "7.6/fabric/other-port", "FCVI-7.4-01",
-          out={"CONNECT_RQST": put("FC", "D_ID", 0x010100)}),
+          out={"CONNECT_RQST": to_the_old_address}),
     Fault("always-the-first-own-address", "4.2.21/dut-client/2", "FCVI-6.8.3-04",
           out={"CONNECT_RQST": lambda d, v, b: b.__setitem__(slice(72, 88), bytes.fromhex("20010db8" + "00" * 11 + "01"))}),
     # 7.7.1, 7.7.2, 8.5.3
@@ -105,9 +110,9 @@ FAULTS = [
           out={"CONNECT_RQST": put("FC", "D_ID", 0x0102E4)}),
     Fault("private-port-not-logged-out", "7.7.4.private/dut-client/node_name", "FCVI-7.7.3-04", out={"LOGO": drop()}),
     Fault("old-mapping-after-rscn", "7.7.1.rscn/dut-client", "FCVI-7.7.1-04",
-          out={"FLOGI": registers, "CONNECT_RQST": put("FC", "D_ID", 0x010100)}),
+          out={"FLOGI": registers, "CONNECT_RQST": to_the_old_address}),
     Fault("no-flogi-after-nos", "7.7.5/dut-server", "FCVI-7.7.5-02", out={"FLOGI": drop(2)}),
     Fault("other-fabric-not-noticed", "7.7.5.changed/dut-client/node_name", "FCVI-7.7.5-06", out={"LOGO": drop()}),
     Fault("old-mapping-after-nos", "7.7.5.changed/dut-client/n_port_id", "FCVI-7.7.5-05",
-          out={"CONNECT_RQST": put("FC", "D_ID", 0x010100)}),
+          out={"CONNECT_RQST": to_the_old_address}),
 ]  # fmt: skip

@@ -29,7 +29,8 @@ class Fault:
     out: dict[str, FrameEdit] = field(default_factory=dict)  # by kind of frame that the DUT sends
     into: set[str] = field(default_factory=set)  # kinds of frames that the DUT does not hear
     results: dict[str, ResultEdit] = field(default_factory=dict)  # by method
-    config: dict[str, Any] = field(default_factory=dict)  # of reset
+    config: dict[str, Any] = field(default_factory=dict)  # of reset: members, or what to make of the value asked for
+    hears: Optional[Callable[[FaultyDut, codec.Frame], None]] = None  # takes note of each frame that the DUT hears
     completions: Optional[Callable[[Any, dict[str, Any]], dict[str, Any]]] = None  # edits of completions
     mute: set[str] = field(default_factory=set)  # notifications that are not sent
     ignore_calls: set[str] = field(default_factory=set)  # calls answered with VIP_SUCCESS and nothing done
@@ -44,6 +45,7 @@ class FaultyDut(RefDut):
         self.counts: dict[str, int] = {}
         self.memory: dict[str, Any] = {}
         self.receive_size = 2112  # longest Data_Field that the other side takes
+        self.tester_id = 0  # N_Port_ID of the tester, as reset told it
         super().__init__("faulty:" + fault.name)
 
     def _emit(self, method: str, params: dict[str, Any]) -> None:
@@ -67,15 +69,22 @@ class FaultyDut(RefDut):
             super()._emit("frame", {**params, "hex": sent.hex()})
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        if method == "frame" and kind_of(codec.decode(bytes.fromhex(params["hex"]))) in self.fault.into:
-            return
+        if method == "frame":
+            view = codec.decode(bytes.fromhex(params["hex"]))
+            if kind_of(view) in self.fault.into:
+                return
+            if self.fault.hears is not None:
+                self.fault.hears(self, view)
         super().notify(method, params)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         if method in self.fault.ignore_calls:
             return Reply(method, True, {"return": "VIP_SUCCESS"})
         params = self.fault.params.get(method, lambda p: p)(params)
-        reply = super().request(method, {**params, **self.fault.config} if method == "reset" else params)
+        if method == "reset":
+            members = self.fault.config.items()
+            params = {**params, **{name: value(params[name]) if callable(value) else value for name, value in members}}
+        reply = super().request(method, params)
         if reply.done:
             self._edit_result(reply)
         return reply
@@ -87,13 +96,14 @@ class FaultyDut(RefDut):
 
     def _edit_result(self, reply: Reply) -> None:
         edit = self.fault.results.get(reply.method)
-        if edit is not None and reply.error is None and "return" in reply.result and "edited" not in reply.result:
+        if edit is not None and reply.error is None and {"return", "hex"} & reply.result.keys() and "edited" not in reply.result:
             reply.result = {**edit(self, dict(reply.result)), "edited": True}
 
     def reset(self, config: dict[str, Any]) -> None:
         self.counts.clear()
         self.memory.clear()
         self.receive_size = int(config["receive_size"])
+        self.tester_id = int(config["peer"]["n_port_id"], 16)
         super().reset(config)
 
     def late(self, params: dict[str, Any]) -> None:
@@ -173,7 +183,9 @@ def first_id_again(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
 
 _IDLE, _CONNECTED, _ERROR = "VIP_STATE_IDLE", "VIP_STATE_CONNECTED", "VIP_STATE_ERROR"
 _SUCCESS = "VIP_SUCCESS"
-_HALF, _DOUBLE = {"r_a_tov_us": 5_000_000}, {"r_a_tov_us": 20_000_000}
+_HALF: dict[str, Any] = {"r_a_tov_us": lambda us: us // 2}
+_DOUBLE: dict[str, Any] = {"r_a_tov_us": lambda us: us * 2}
+TEN_SECONDS = {"r_a_tov_us": 10_000_000}  # built in, whatever R_A_TOV is (8.3)
 _C, _S = "dut-client", "dut-server"
 
 
@@ -267,6 +279,7 @@ FAULTS = [
     # C.5.7.1
     Fault("no-abts", "C.5.7.1/dut-client", "FCVI-8.5.3-a", out={"ABTS": drop()}),
     Fault("t3-early", "C.5.7.1/dut-client", "FCVI-8.5.2-b", config=_HALF),
+    Fault("t3-of-10-s", "C.5.7.1/dut-client", "FCVI-8.5.2-b", config=TEN_SECONDS),
     Fault("t3-late", "C.5.7.1/dut-client", "FCVI-8.5.2-b", config=_DOUBLE),
     Fault("retry-after-t1", "C.5.7.1/dut-client", "FCVI-8.5.4-01",
           out={"ABTS": lambda d, v, b: [bytes(b), d.memory["rqst"]],
@@ -304,6 +317,7 @@ FAULTS = [
           out={"DISCONNECT_RQST": flip("CONN_SETUP_ABORT")}),
     Fault("t2-early", "C.5.9.2/dut-server/t2", "FCVI-8.3-03", config=_HALF),
     Fault("t2-never", "C.5.9.2/dut-server/t2", "FCVI-8.5.2-c", config={"r_a_tov_us": 10**9}),
+    Fault("t2-of-10-s", "C.5.9.2/dut-server/resp2-just-before-t2", "FCVI-8.3-03", config=TEN_SECONDS),
     Fault("resp2-before-t2-too-late", "C.5.9.2/dut-server/resp2-just-before-t2", "FCVI-8.3-03", config=_HALF),
     Fault("no-answer-before-t2", "C.5.9.2/dut-server/disconnect-before-t2", "FCVI-6.13.1-01",
           out={"DISCONNECT_RESP": drop()}),
@@ -324,6 +338,7 @@ FAULTS = [
           results={"VipDisconnect": returns(_SUCCESS)}),
     Fault("idle-though-unanswered", "D.R1/dut-server/unanswered", "FCVI-8.6.3-a2",
           results={"VipQueryVi": state(_IDLE, _ERROR)}),
+    Fault("disconnect-timer-of-10-s", "D.R1/dut-client/unanswered", "FCVI-8.6.2-b", config=TEN_SECONDS),
     Fault("disconnect-timer-early", "D.R1/dut-client/unanswered", "FCVI-8.6.2-b", config=_HALF),
     Fault("abort-with-random-handle", "D.R2/answered", "FCVI-6.12.2-03",
           out={"DISCONNECT_RQST": put("DH", "FCVI_HANDLE", 0x1234)}),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conformance.coverage import row_of, rows_of_the_suite
+from conformance.coverage import constant, reasons, row_of, rows_of_the_suite
 from conformance.fcvi import legality
 from conformance.fcvi.legality import (
     DISCONNECTS,
@@ -29,10 +29,16 @@ from conformance.fcvi.legality import (
     uncovered,
 )
 from fcvi.engine.case import load_cases
+from fcvi.engine.protocol import Protocol, registered
 from fcvi.engine.results import Verdict
 
 from .faulty import Fault, FaultyDut
 from .test_faults import VARIANTS, run_on
+
+
+@pytest.mark.parametrize("book", registered(), ids=lambda b: b.book)
+def test_what_has_one_value_in_a_book_has_a_reason(book: Protocol) -> None:
+    assert reasons(book).keys() == constant(book).keys()
 
 
 @pytest.mark.parametrize("size", (2, 3, 4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional
 
 from fcvi.engine.protocol import Line, Protocol
@@ -34,6 +35,12 @@ def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[
     from fcvi.vitcp.configuration import configuration
 
     return configuration(pixit, seed, changes)
+
+
+def _draw(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
+    from fcvi.vitcp.configuration import draw
+
+    return draw(pixit, clock, rng)
 
 
 def _line() -> Line:
@@ -73,6 +80,7 @@ PROTOCOL = Protocol(
     cases=_cases,
     scenario=_scenario,
     configuration=_configuration,
+    draw=_draw,
     pics=ITEMS,
     attachments=("ref", "exec", "unix", "tcp", "vitcp"),
     attach=_attach,

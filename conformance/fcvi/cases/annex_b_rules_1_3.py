@@ -204,9 +204,9 @@ def frames_of_lost_message(t: Scenario) -> None:
     if line.pool.failed == 0:
         t.step("no Message Error was detected, which 8.4.1 b) leaves open")
         return
-    for _ in range(3):
+    for _ in range(5):  # the last of them near the end of R_A_TOV
         line.late([(2, [2, 3])], "FCVI-8.4.2-d", "by a frame of a Message in error")
-        t.wait((t.r_a_tov_us - t.pixit.late_us) // 4)
+        t.wait((t.r_a_tov_us - t.pixit.late_us) // 5)
     line.abort_asked([2], "FCVI-8.4.2-h")
     line.survives(4)
 

@@ -126,6 +126,11 @@ def _both(first: Any, second: Any) -> Any:
     return second if first is None else (lambda dut, result: second(dut, first(dut, result)))
 
 
+def _share(percent: int) -> Callable[[int], int]:
+    """So many percent of the value that reset asks for."""
+    return lambda asked: asked * percent // 100
+
+
 def understand(name: str, how: str) -> Broken:
     """The fault that the words describe. Raises ValueError when they mean nothing."""
     broken = Broken(name, "", "")
@@ -149,7 +154,7 @@ def understand(name: str, how: str) -> Broken:
             broken.done.append(_done(rest))
         elif verb == "config":
             key, _, value = rest.partition("=")
-            broken.config[key] = int(value) if value.isdigit() else value
+            broken.config[key] = _share(int(value[:-1])) if value.endswith("%") else int(value) if value.isdigit() else value
         elif verb == "address":
             broken.results[rest] = _other_address
         elif verb == "ignore":

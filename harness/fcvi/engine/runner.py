@@ -163,6 +163,15 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
             result.errata = sorted({*result.errata, *taken})
 
 
+def configuration_of(
+    case: CaseInfo, variant: Variant, pixit: Pixit, clock: str, seed: int, rng: Random
+) -> tuple[Pixit, dict[str, Any]]:
+    """The PIXIT of this variant, and the parameters of its ``reset``: what the lab left open is drawn by seed and name."""
+    protocol = protocol_of(case.protocol)
+    pixit, drawn = protocol.draw(pixit, clock, Random(f"{seed}:{case.variant_id(variant)}:configuration"))
+    return pixit, protocol.configuration(pixit, rng.randrange(2**31), {**drawn, **variant.config})
+
+
 def run_variant(
     dut: Dut, case: CaseInfo, variant: Variant, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], seed: int
 ) -> Result:
@@ -175,8 +184,7 @@ def run_variant(
     started = time.monotonic_ns()
     scenario: Optional[Scenario] = None
     try:
-        pixit, drawn = protocol.draw(pixit, dut.clock, Random(f"{seed}:{ident}:configuration"))
-        config = protocol.configuration(pixit, rng.randrange(2**31), {**drawn, **variant.config})
+        pixit, config = configuration_of(case, variant, pixit, dut.clock, seed, rng)
         dut.reset(config)
         scenario = protocol.scenario(dut, pics, pixit, levels, rng, variant.params, config)
         _try(case, scenario, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, Mapping
 
 from fcvi.engine.pixit import Ends, Pixit
@@ -31,3 +32,11 @@ def configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[s
     }
     config["peer"] = {"host": [ends.tester], **changes.get("peer", {})}
     return config
+
+
+def draw(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
+    """See Protocol.draw: other hosts of the virtual network, and another port, where neither lab nor attachment has named any."""
+    if clock != "virtual" or pixit.ends is not None or "addresses" not in pixit.free:
+        return pixit, {}
+    tester, dut = sorted(rng.sample(range(0x0A000001, 0x0AFFFFFF), 2))
+    return pixit.between(Ends(f"{0xFFFF << 32 | dut:032x}", f"{0xFFFF << 32 | tester:032x}", rng.randrange(1024, 49152))), {}
