@@ -12,13 +12,14 @@ from typing import Any, Mapping
 
 from fcvi.engine.pixit import MS, Identity, Pixit, usual_tolerances
 
-#: R_A_TOV in virtual time, in units of 100 ms: around the default of FC-FS (10 s), and mostly not near it.
-_R_A_TOV = range(60, 201)
+#: R_A_TOV in virtual time, in units of 100 ms: the default of FC-FS (10 s) or longer, so that a device which is slow on purpose
+#: and keeps within the default is within the drawn one, too.
+_R_A_TOV = range(100, 201)
 _USUAL_R_A_TOV_US = 10_000 * MS
 #: R_A_TOV in real time, in percent of the run's: no case takes longer for it.
 _SHARE = range(80, 101)
-#: E_D_TOV in percent of R_A_TOV, which is longer (FC-FS).
-_E_D_TOV = range(15, 34)
+#: E_D_TOV in percent of R_A_TOV, which is longer (FC-FS); its default of 2 s or longer for the same reason.
+_E_D_TOV = range(20, 34)
 #: Receive_Data_Field_Size: a multiple of four up to 2,112 (FC-FS), and at least the longest connect IU (6.8.3): cases that lose one
 #: or let it be overtaken count on one frame. Smaller sizes are the variants' own.
 _SIZES = (628, 1024, 1500, 2048, 2112)
