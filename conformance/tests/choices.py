@@ -115,4 +115,5 @@ def pick(rng: random.Random) -> VariantDut:
         names = [name for name in names if name != "frames-1024" and not CHOICES[name].whole_payload]
     if "network-header" in names:  # a frame has one Network_Header
         names = [name for name in names if name != "network-header-first"]
+    names = sorted(names, key=lambda name: name.startswith("network-header"))  # what moves the fields comes last
     return VariantDut(names)

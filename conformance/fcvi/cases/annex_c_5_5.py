@@ -184,8 +184,8 @@ def post_or_refuse(t: Scenario, setup: Setup) -> str:
 def response_after_resp3(t: Scenario) -> None:
     """A Message on Reliable Reception overtakes FCVI_CONNECT_RESP3: it is answered, and rather after RESP3 (E75)."""
     setup = start_request(t)
+    buffer = post_recv(t, setup.vi)  # while the DUT waits for no more than its first answer
     accept_request(t, setup)
-    buffer = post_recv(t, setup.vi)
     data = t.rng.randbytes(20)
     t.tester.link.delay("tester", "CONNECT_RESP3", t.r_a_tov_us // 10)
     send_resp3(t, setup)

@@ -256,11 +256,16 @@ class Scenario(WireFree):
         """Whether the tester owed the frames before this ABTS something, and waited for a call while a timer of the DUT ran."""
         ox_id, earlier = abts.exchange.ox_id.to_bytes(2, "big"), self.tester.trace[: abts.numbers[0] - 1]
         before = [e for e in earlier if not e.lost and e.data[16:18] == ox_id and e.data[:1] and e.data[0] >> 4 in _DATA]
-        if not before or before[-1].sender == "tester":
+        if not before:
             return False
-        since, timer = before[-1].time_us, min(self.pixit.e_d_tov_us, self.r_a_tov_us)
-        held = sum(max(0, min(end, abts.time_us) - max(begin, since)) for begin, end in self.held)
-        return held > self.pixit.early_us and abts.time_us - since >= timer - self.pixit.early_us
+        if before[0].sender == "dut" and self._held(before[0].time_us, abts, self.r_a_tov_us):  # T3 runs from its request on (8.3)
+            return True
+        return before[-1].sender == "dut" and self._held(before[-1].time_us, abts, min(self.pixit.e_d_tov_us, self.r_a_tov_us))
+
+    def _held(self, since_us: int, abts: Received, timer_us: int) -> bool:
+        """Whether the tester waited for a call while this timer of the DUT ran out."""
+        held = sum(max(0, min(end, abts.time_us) - max(begin, since_us)) for begin, end in self.held)
+        return held > self.pixit.early_us and abts.time_us - since_us >= timer_us - self.pixit.early_us
 
     def conclude(self) -> None:
         super().conclude()
