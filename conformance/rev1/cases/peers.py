@@ -140,6 +140,8 @@ _PAIRS: dict[str, tuple[str, str]] = {
     "ipv4-top-byte": ("000000000000000000000000c0a80001", "0000000000000000000000000a0000ff"),
 }
 
+_EQUAL = _PAIRS["last-byte"][0]
+
 
 def _crossing(name: str, higher: bool, order: str = "", extra: str = "", **config: Any) -> Variant:
     """The DUT has the higher Host Address, or the lower one; by Port_Names it is the other way round."""
@@ -162,7 +164,7 @@ def _crossing(name: str, higher: bool, order: str = "", extra: str = "", **confi
     + [_crossing("last-byte", True, order) for order in ("refused-first", "refused-between")]
     + [_crossing("last-byte", False, order) for order in ("accepted-first",)]
     + [_crossing("last-byte", higher, "class2", "class2", **{"class": 2}) for higher in (True, False)]
-    + [Variant("equal", {"equal": True}, "not loopback", {"host": [_PAIRS["last-byte"][0]], "peer": {"host": [_PAIRS["last-byte"][0]]}}),
+    + [Variant("equal", {"equal": True}, "not loopback", {"host": [_EQUAL], "peer": {"host": [_EQUAL]}}),
        Variant("not-crossing/dut-first", {"alone": "dut"}), Variant("not-crossing/tester-first", {"alone": "tester"})],
 )  # fmt: skip
 def crossing(t: Scenario) -> None:

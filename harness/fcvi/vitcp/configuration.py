@@ -35,8 +35,10 @@ def configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[s
 
 
 def draw(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
-    """See Protocol.draw: other hosts of the virtual network, and another port, where neither lab nor attachment has named any."""
+    """See Protocol.draw: another bound for NOPs; other hosts of the virtual network and another port, where neither lab nor
+    attachment has named any."""
+    times = {"nop_bound_us": NOP_BOUND_US * rng.choice(range(5, 21)) // 10} if clock == "virtual" else {}
     if clock != "virtual" or pixit.ends is not None or "addresses" not in pixit.free:
-        return pixit, {}
+        return pixit, times
     tester, dut = sorted(rng.sample(range(0x0A000001, 0x0AFFFFFF), 2))
-    return pixit.between(Ends(f"{0xFFFF << 32 | dut:032x}", f"{0xFFFF << 32 | tester:032x}", rng.randrange(1024, 49152))), {}
+    return pixit.between(Ends(f"{0xFFFF << 32 | dut:032x}", f"{0xFFFF << 32 | tester:032x}", rng.randrange(1024, 49152))), times
