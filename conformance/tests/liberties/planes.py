@@ -227,7 +227,7 @@ class OwnSetupsBehind(Manner):
         exchange = frame.data[16:18]
         if kind == "CONNECT_RQST":
             self._setups.add(exchange)
-        elif kind not in ("CONNECT_RESP2", "ABTS"):
+        elif frame.kind == "iu" and kind != "CONNECT_RESP2":
             self._setups.discard(exchange)
         return self._late if exchange in self._setups else 0
 
