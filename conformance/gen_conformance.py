@@ -16,7 +16,7 @@ from fcvi.fc import codec
 from fcvi.engine.case import CaseInfo, load_cases
 
 from fcvi.engine.catalogue import Requirement, load_changes, load_decided_by, load_errata, load_requirements
-from fcvi.engine.protocol import Protocol, registered
+from fcvi.engine.protocol import Protocol, in_force
 
 from . import gen_calls, gen_editions, register_all
 from .claims import named_by_checks, unnamed
@@ -133,7 +133,7 @@ def _cell(words: str) -> str:
 def render(named: Mapping[str, set[str]]) -> str:
     """The document: the tables of each standard, in their order."""
     lines: list[str] = []
-    for number, protocol in enumerate(registered()):
+    for number, protocol in enumerate(in_force()):
         lines += ["", f"# {protocol.name} ({protocol.standard})", ""] if number else ["# Conformance", ""]
         lines += _book(protocol, named)
     return "\n".join([*lines, *gen_calls.render(), *gen_calls.render(gen_calls.VERBS)]) + "\n"

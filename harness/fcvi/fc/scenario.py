@@ -12,7 +12,7 @@ from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
-from fcvi.engine.upper import Unimplemented
+from fcvi.engine.upper import Call, Unimplemented
 from . import codec
 from .received import Exchange, Received, kind_of
 from .second_port import SecondPort
@@ -40,6 +40,7 @@ class Scenario(WireFree):
         super().__init__(dut, pics, pixit, levels, rng, params, config)
         self.tester = Tester(dut, pixit, config, rng, self.own)
         self.frames_before_event = 0  # how many there were when the last event of the link came
+        self.disconnects: list[int] = []  # when VipDisconnect was called
         self._tolerated: set[str] = set()
 
     # ---- time ----
@@ -222,7 +223,7 @@ class Scenario(WireFree):
         if self.tester.second_port is not None:
             return []
         left = [r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _JUDGED]
-        return [r for r in left if not self._strange(r) and not self._at_its_t3(r)]
+        return [r for r in left if not (self._strange(r) or self._at_its_t3(r) or self._before_resp3(r))]
 
     def _strange(self, received: Received) -> bool:
         """An ABTS for an Exchange of the DUT's that carried nothing of FC-VI, or a Disconnect of its provider's own accord."""
@@ -243,6 +244,23 @@ class Scenario(WireFree):
         came = (e for e in before if e.sender == "tester" and e.time_us < fires and not e.lost)
         views = (codec.decode(e.data, e.sof, e.eof) for e in came)
         return not any(kind_of(v) == "CONNECT_RESP3" and v.header("OX_ID") == received.exchange.ox_id for v in views)
+
+    def _before_resp3(self, received: Received) -> bool:
+        """The DUT's ABTS for a setup that VipDisconnect ended before the DUT can be known to have taken FCVI_CONNECT_RESP3 in: a
+        frame may wait at the DUT as an answer may (E123), and a setup that is open ends by ABTS (D.1, E115)."""
+        if received.kind != "ABTS" or received.exchange.originator != "dut":
+            return False
+        resp3 = [
+            entry.time_us for _, entry, frame in self.crossed("tester")
+            if kind_of(frame) == "CONNECT_RESP3" and frame.header("OX_ID") == received.exchange.ox_id
+        ]  # fmt: skip
+        asked = [us for us in self.disconnects if resp3 and resp3[-1] <= us <= received.time_us]
+        return bool(asked) and received.time_us - resp3[-1] < self.ulp_timeout_us
+
+    def start(self, method: str, **params: Any) -> Call:
+        if method == "VipDisconnect":
+            self.disconnects.append(self.now_us)
+        return super().start(method, **params)
 
     # ---- the end ----
 

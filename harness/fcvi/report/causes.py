@@ -85,7 +85,7 @@ def likely(finding: Optional[Finding], reason: str, needs: str) -> list[str]:
         elif finding.required.startswith("no ") and not found:
             found += ["the device does not check what it receives before it acts on it"]
     elif crashed(reason):
-        found += ["a fault in the program that exec: starts, the device or its adapter: dut.log has its last words, a debugger has the place"]
+        found += ["a fault in the program that exec: starts, device or adapter: dut.log has its last words, a debugger the place"]
     elif "has no wire" in reason:
         found += ["only calls of this device were attached, so the suite cannot see what it sends"]
     elif "closed" in reason:
