@@ -30,8 +30,8 @@ static void remember(struct at_hand *s)
 
 /* ---- seen exactly ---- */
 
-/* E18: the number goes on from the other side's. Which of its frames was the last to arrive, and which of them
- * arrived at all, is not known where they did not come in their order. */
+/* E18: the number goes on from the other side's. Which of its frames was the last to arrive, and which of
+ * them arrived at all, is not known where they did not come in their order. */
 static bool goes_on_from(const struct side *far, uint16_t cnt)
 {
     if (far->frame == 0)

@@ -3,8 +3,8 @@
 
 /* R06: a side counts its own frames from 0, or goes on from the count of the other side where its Sequence
  * begins. If the other side counts its own frames alone, going on can mean two numbers: the one behind the
- * other side's last, or the number of frames that both have sent in the Exchange. Which frame of the other side
- * was the last to arrive is not known where they did not come in their order. */
+ * other side's last, or the number of frames that both have sent in the Exchange. Which frame of the other
+ * side was the last to arrive is not known where they did not come in their order. */
 static bool continues(const struct r1_at_hand *r, uint16_t cnt)
 {
     if (r->own->frame != 0 && cnt == (uint16_t)(r->own->cnt + 1))
