@@ -222,7 +222,7 @@ longest_first = $(filter $(LONG_TESTS),$(1)) $(filter-out $(LONG_TESTS),$(1))
 check-c: $(TESTS) ## C unit tests
 	@FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(TESTS))
 
-check-san: $(SAN_TESTS) $(PYTEXT_SAN) ## the same under ASan and UBSan
+check-san: $(SAN_TESTS) $(PYTEXT_SAN) $(CASE_CAPTURES) ## the same under ASan and UBSan
 	@CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(SAN_TESTS))
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so):$$($(CC) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	  PYTHONPATH=$(dir $(PYTEXT_SAN)):$(BUILD)/python:harness:. $(PYTHON) -m pytest -q -p no:cacheprovider harness/tests/test_recorder.py harness/tests/test_json_text.py
