@@ -132,27 +132,31 @@ class Attack:
         return self._cut_down(Broken(seed, state, outcome, steps, False))
 
     def unserved(self, states: list[str]) -> dict[str, str]:
-        """By state, the call that the unharmed device does not serve and that the state or the probe needs. Raises DutError."""
+        """By state, the call that the unharmed device does not serve and that the state or the probe needs. What else goes wrong
+        here goes wrong under the attack too, which tells of it. Raises DutError when a device that died cannot be attached again.
+        """
         missing: dict[str, str] = {}
         for state in states:
-            t = self._scenario(0)
-            try:
-                self._dut.reset(dict(t.config))
-                self._places.STATES[state][1](t)
-            except Unimplemented as stop:
-                missing[state] = str(stop)
-            except (Failed, Inconclusive):
-                continue  # the attack tells of it
-        try:
-            t = self._scenario(0)
-            self._dut.reset(dict(t.config))
-            self._places.probe(t)
-        except Unimplemented as stop:
-            missing = {state: str(stop) for state in states}
-        except (Failed, Inconclusive):
-            pass
+            reason = self._refusal(self._places.STATES[state][1])
+            if reason:
+                missing[state] = reason
+        reason = self._refusal(self._places.probe)
         self._dut.take()
-        return missing
+        return {state: reason for state in states} if reason else missing
+
+    def _refusal(self, step: Callable[[Any], Any]) -> str:
+        """What the unharmed device says of a call of this step that it does not serve, or nothing."""
+        t = self._scenario(0)
+        try:
+            self._dut.reset(dict(t.config))
+            step(t)
+        except Unimplemented as stop:
+            return str(stop)
+        except (Failed, Inconclusive, Refused):
+            pass
+        except DutError:
+            self._care.revive(self._dut.restart)
+        return ""
 
     def understood(self) -> bool:
         """Whether the device has the numbers of the run, where the standard leaves some open."""
