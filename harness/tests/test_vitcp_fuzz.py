@@ -134,7 +134,7 @@ def test_a_finding_is_kept_and_played_again(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     finding = next(out.glob("dead-connected-server-*/finding.json"))
     jsonschema.validate({**json.loads(finding.read_text()), "directory": None}, SCHEMA)
-    assert f"--wire tcp --repeat {finding}" in done.stdout
+    assert f"--book vitcp --repeat {finding}" in done.stdout
     again = fcvi("fuzz", *words, "--repeat", str(finding))
     assert again.returncode == 1 and again.stdout.startswith("dead")
     assert fcvi("fuzz", "--dut", "ref:vitcp", "--repeat", str(finding)).returncode == 0

@@ -149,7 +149,7 @@ def test_the_report_and_the_certificate_say_the_profile(lab: Path, tmp_path: Pat
     "args, words",
     (
         (("run", "--select", "5.3.3/*"), "--profile: no case of the selected ones"),
-        (("endpoint",), "--profile: only VI/TCP has profiles; add --wire tcp"),
+        (("endpoint",), "--profile: only VI/TCP has profiles; add --book vitcp"),
     ),
 )
 def test_only_vitcp_has_profiles(lab: Path, args: tuple[str, ...], words: str) -> None:
