@@ -148,7 +148,7 @@ def test_the_report_and_the_certificate_say_the_profile(lab: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     "args, words",
     (
-        (("run", "--select", "5.3.3/*"), "--profile: no case of the selected ones"),
+        (("run", "--select", "5.3.3/*"), "--profile: FC-VI leaves no numbers open; VI/TCP does (--book vitcp)"),
         (("endpoint",), "--profile: only VI/TCP has profiles; add --book vitcp"),
     ),
 )
