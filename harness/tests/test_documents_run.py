@@ -37,9 +37,9 @@ def _short(line: str) -> str:
     """The line, with what keeps it short."""
     command = re.match(r"build/fcvi (\w+)", line)
     more = SHORT.get(command[1], "") if command is not None else ""
-    if "--wire tcp" in line and command is not None and command[1] == "run":
+    if re.search("--wire tcp|--book vitcp", line) and command is not None and command[1] == "run":
         more = "--select 'TCP.2.2.2.1.*'"
-    if "--revision rev1" in line and command is not None and command[1] == "run":
+    if re.search("--revision rev1|--book rev1", line) and command is not None and command[1] == "run":
         more = "--select 'R1.5.3.a*'"
     if not more or more.split()[0] in line or "--list" in line:
         return line
@@ -54,6 +54,16 @@ def _report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def _field(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture without calls, with the address of the tester that documents name."""
+    place = tmp_path_factory.mktemp("field")
+    (place / "lab.toml").write_text('[pixit]\ntester = { n_port_id = "010100" }\n')
+    fcvi("run", "--quiet", "--select", "5.3.2/dut-server", "--pics", str(place / "lab.toml"), "--record", str(place))
+    subprocess.run(["editcap", "-F", "pcap", "5.3.2__dut-server.pcapng", "field.pcap"], cwd=place, check=False, capture_output=True)
+    return place / "field.pcap"
+
+
 def _records(capture: bytes) -> Iterator[bytes]:
     """The bytes of each record of a pcap file."""
     at = 24
@@ -64,7 +74,7 @@ def _records(capture: bytes) -> Iterator[bytes]:
 
 
 @pytest.fixture(name="place")
-def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
+def _place(tmp_path: Path, _report: Path, _field: Path) -> Iterator[Path]:
     """A directory with the files that documents speak of."""
     (tmp_path / "build/pcaps/cases").mkdir(parents=True)
     built = [path.relative_to(ROOT) for path in (ROOT / "build").iterdir() if path != RECORDED]
@@ -80,7 +90,7 @@ def _place(tmp_path: Path, _report: Path) -> Iterator[Path]:
         subprocess.run(["editcap", "-F", "pcap", str(CASE), str(tmp_path / name)], check=False, capture_output=True)
     for name in ("a.pcap.zst", "b.pcap.zst"):  # a name says nothing of how a file is packed
         shutil.copy(tmp_path / "a.pcap", tmp_path / name)
-    shutil.copy(tmp_path / "a.pcap", tmp_path / "field.pcap")
+    shutil.copy(_field, tmp_path / "field.pcap")
     (tmp_path / "export.txt").write_text("".join(f"{record.hex()}\n" for record in _records((tmp_path / "a.pcap").read_bytes())))
     stream = vitcp_streams.stream_of(Random(1), 20)
     (tmp_path / "bytes.bin").write_bytes(stream)
