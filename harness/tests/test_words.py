@@ -7,14 +7,14 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from fcvi.engine.target import parse
 
-from .conftest import FCVI, PCAPS
+from . import starts
+from .conftest import FCVI, RECORDED
 
 _RUN = b"run --select 5.3.2/dut-server"
 PLAIN = b"zzqzz"
@@ -31,7 +31,7 @@ NAMES = [os.fsencode(name) for name in (
 
 
 def fcvi(*words: bytes, cwd: Path) -> tuple[int, bytes, bytes]:
-    done = subprocess.run([os.fsencode(FCVI), *words], cwd=cwd, capture_output=True, timeout=60, check=False)
+    done = starts.run([FCVI, *words], cwd=cwd, capture_output=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -41,7 +41,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("words")
     pics = "[pics]\nserver = true\nunreliable_delivery = true\n"
     (place / "pics").write_text(pics)
-    shutil.copy(PCAPS / "cases/5.3.2.pcapng", place / "capture")
+    shutil.copy(RECORDED / "cases/5.3.2.pcapng", place / "capture")
     (place / "cases").mkdir()
     for words in (b"certify --pics pics --report certified --quiet", _RUN + b" --report run --quiet",
                   b"run --book vitcp --select TCP.4.a --report other --quiet"):
