@@ -77,6 +77,5 @@ def test_who_cannot_inject_accuses_nobody(inject: str | None, verdict: str, tmp_
     (["--dut", "api", "--agent", "exec:true", "--inject", "'"], "--inject '"),
 ])  # fmt: skip
 def test_wrong_usage_is_told_in_one_line(words: list[str], said: str) -> None:
-    command = [str(FCVI), "run", *words, "--select", "VIPL.X9"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([str(FCVI), "run", *words], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
