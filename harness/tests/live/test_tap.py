@@ -148,7 +148,7 @@ def test_flows_lists_what_passed_and_answers_prometheus(net: Net, tmp_path: Path
     send(net, frames())
     deadline, got = time.monotonic() + 15, ""
     ask = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=5).read().decode())"
-    while "fcvi_connection_bytes" not in got or 'a="010200"' not in got:
+    while "fcvi_connection_bytes" not in got or 'a="010100"' not in got:  # of the frame that is sent last
         assert time.monotonic() < deadline, got
         got = net.run(sys.executable, "-c", ask, url[0]).stdout
     assert got.rstrip().endswith("# EOF")
@@ -166,13 +166,13 @@ def test_the_table_on_a_terminal_is_written_anew(net: Net) -> None:
                                stdout=subprocess.PIPE, cwd=ROOT)  # fmt: skip
     seen, sent, deadline = b"", False, time.monotonic() + 20
     assert process.stdout is not None and process.stdin is not None
-    while b"010200 -> 010100" not in seen and time.monotonic() < deadline:
+    while b"010100 -> 010200" not in seen and time.monotonic() < deadline:
         if select.select([process.stdout], [], [], 0.5)[0]:
             seen += os.read(process.stdout.fileno(), 65536)
         if not sent and b"watching" in seen:
             send(net, frames())
             sent = True
-    assert b"010200 -> 010100" in seen and b"\x1b[H" in seen, seen
+    assert b"010100 -> 010200" in seen and b"\x1b[H" in seen, seen
     process.stdin.write(b"\x03")
     process.stdin.flush()
     out, _ = process.communicate(timeout=20)
