@@ -76,6 +76,10 @@ class OwnPart:
         """A call with a Timeout was made: until it is answered, that timer runs."""
         self._asked.append((reply, Timer(now_us, timeout_us, f"what ends {method}")))
 
+    def awaited(self, reply: Reply) -> None:
+        """The case did nothing else until the call was answered: no timer of it ran while the suite owed the device something."""
+        self._asked = [(asked, timer) for asked, timer in self._asked if asked is not reply]
+
     def taken_in(self, us: int) -> None:
         """So long something of the device may have waited before the suite looked."""
         self._taken_in_us = max(self._taken_in_us, us)
