@@ -25,7 +25,7 @@ class Server(Protocol):
 #: Makes the device anew, which writes its lines by the function that it is given.
 Make = Callable[[Callable[[str], None]], Server]
 #: A device of ours may take what no stranger may: a case of verbs makes 8,000 calls.
-_LIMITS = Limits(case_mb=64)
+LIMITS = Limits(case_mb=64)
 
 
 class _Lines(Stream):
@@ -53,7 +53,7 @@ class InsideDut(RpcDut):
 
     def __init__(self, spec: str, make: Make, *ends: type[Exception]) -> None:
         self._make, self._ends = make, ends
-        super().__init__(spec, rpc_timeout_s=5, log=None, limits=_LIMITS)
+        super().__init__(spec, rpc_timeout_s=5, log=None, limits=LIMITS)
 
     def _open(self) -> Stream:
         return _Lines(self._make, self._ends)

@@ -28,7 +28,7 @@ from .conftest import FCVI, ROOT
 from .independent_vipl.clock import VirtualClock
 from .independent_vipl.server import Server
 from .independent_vipl.variants import VARIANTS
-from .inside import InsideDut, run_all
+from .inside import InsideDut, LIMITS, run_all
 
 #: In a run of the tests the other choices are tried where they show: states, order, errors, names and limits.
 SAMPLE = "VIPL.S*,VIPL.O*,VIPL.L*,VIPL.X2*,VIPL.K2,VIPL.D4"
@@ -59,7 +59,7 @@ def program(variant: str, clock: str) -> str:
 
 def piped(variant: str) -> Dut:
     """The provider as a program, in virtual time."""
-    return RpcDut(program(variant, "virtual"), rpc_timeout_s=20, log=None)
+    return RpcDut(program(variant, "virtual"), rpc_timeout_s=20, log=None, limits=LIMITS)
 
 
 def run(variant: str, select_: str, attach: Callable[[str], Dut] = inside) -> list[Result]:
