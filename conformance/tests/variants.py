@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
@@ -41,10 +41,10 @@ def independent(name: str) -> Any:
 
 
 class IndependentDut(InsideDut):
-    """The independent endpoint with these choices, in process."""
+    """The independent endpoint with these choices, and one mistake or none, in process."""
 
-    def __init__(self, settings: list[str]) -> None:
-        choices, faults = independent("choices").Choices(settings), independent("faults").Faults(None)
+    def __init__(self, settings: list[str], fault: Optional[str] = None) -> None:
+        choices, faults = independent("choices").Choices(settings), independent("faults").Faults(fault)
         rpc = independent("rpc")
         super().__init__("independent:" + ",".join(settings), lambda write: rpc.Server(choices, faults, write), rpc.Closed)
 

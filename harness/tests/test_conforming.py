@@ -1,7 +1,7 @@
 """The suite against an endpoint written from the standard alone: no choice fails, every broken rule is caught.
 
 Every choice meets a part of the cases, another for each, and every fault the cases that know its kind. FCVI_FULL=1 lets each
-meet all of them.
+meet all of them. The endpoint runs in this process; only what breaks the DUT protocol itself is tried over a pipe.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ import random
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Optional
 
 import pytest
 
 from conformance.fcvi.cases import all_cases
+from conformance.tests.variants import LEVELS, IndependentDut
 from fcvi.cli import main
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.results import Result, Verdict
+from fcvi.engine.select import selected
 
 from .conftest import ROOT
+from .inside import run_all
 
 ENDPOINT = f"/usr/bin/python3 {shlex.quote(str(ROOT))}/harness/tests/independent/endpoint.py"
 _RANGES = {"split": ["100", "340"], "send_ius": ["3"], "vis": ["16", "32"]}  # values to try of choices that are ranges
@@ -69,60 +74,50 @@ _FAULT_OWN_CASES = {
 }
 
 
-def part_for(chosen: str) -> list[str]:
-    """The options that select this choice's part of the case variants: the same in every run."""
-    if FULL:
-        return []
-    idents = [i for case in all_cases() for i in case.variant_ids()]
-    mine = [i for i in idents if hashlib.sha256(f"{chosen} {i}".encode()).digest()[0] % _PARTS == 0]
-    return ["--select", ",".join(mine)]
+def is_part_of(chosen: str, ident: str) -> bool:
+    """Whether this choice meets this case variant: the same in every run."""
+    return FULL or hashlib.sha256(f"{chosen} {ident}".encode()).digest()[0] % _PARTS == 0
 
 
-def cases_for(fault: str) -> list[str]:
-    """The options that select the cases for a fault."""
-    return [] if FULL else ["--select", _FAULT_OWN_CASES.get(fault, _FAULT_CASES)]
-
-
-def run(arguments: str, directory: Path, selection: list[str]) -> dict[str, Any]:
-    """Run cases against the endpoint; in this process, which has loaded the suite already."""
-    main(["run", "--quiet", "--dut", f"exec:{ENDPOINT} {arguments}", "--report", str(directory), "--formats", "json",
-          "--rpc-timeout", "2", *selection])  # fmt: skip
-    report: dict[str, Any] = json.loads((directory / "report.json").read_text())
-    return report
+def cases_for(fault: str) -> Optional[str]:
+    """The cases for a fault, as ``--select`` has them."""
+    return None if FULL else _FAULT_OWN_CASES.get(fault, _FAULT_CASES)
 
 
 @pytest.mark.parametrize("chosen", SINGLE + COMBINED, ids=lambda c: "+".join(f"{n}={v}" for n, v in c)[:60])
-def test_what_the_standard_permits_passes(chosen: list[tuple[str, str]], tmp_path: Path) -> None:
-    arguments = " ".join(f"--choose {name}={value}" for name, value in chosen)
-    report = run(arguments, tmp_path, part_for(arguments))
-    fair = {"pass", "not-applicable"}
+def test_what_the_standard_permits_passes(chosen: list[tuple[str, str]]) -> None:
+    settings = [f"{name}={value}" for name, value in chosen]
+    arguments = " ".join(f"--choose {one}" for one in settings)
+    part = [(case, variant) for case, variant in selected(all_cases(), None) if is_part_of(arguments, case.variant_id(variant))]
+    results = run_all(IndependentDut(settings), part, pixit_for("virtual"), LEVELS)
+    fair = {Verdict.PASS, Verdict.NOT_APPLICABLE}
     if ("setup_abts", "ends") in chosen:  # what such a setup was to show cannot be seen then (E153); it may not fail
-        fair.add("inconclusive")
-    wrong = [(r["id"], r["reason"]) for r in report["results"] if r["verdict"] not in fair]
-    assert wrong == [] and report["results"] and not report["summary"]["error"], report["summary"]
+        fair.add(Verdict.INCONCLUSIVE)
+    assert results and [(r.id, r.reason) for r in results if r.verdict not in fair] == []
 
 
 FAULTS = {row[0]: row[1] for row in listed("--list-faults")}
 
 
-def results_in(directory: Path) -> list[Any]:
-    """The results of the run whose report is there."""
-    results: list[Any] = json.loads((directory / "report.json").read_text())["results"]
-    return results
+def results_with(fault: str) -> list[Result]:
+    """The results of the cases for a fault."""
+    return run_all(IndependentDut([], fault), selected(all_cases(), cases_for(fault)), pixit_for("virtual"), LEVELS)
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name not in NOT_CAUGHT])
-def test_what_the_standard_forbids_is_caught(fault: str, tmp_path: Path) -> None:
-    """A mistake in FC-VI fails a case; that the attachment broke down does not count as catching it."""
-    summary = run(f"--fault {fault}", tmp_path, cases_for(fault))["summary"]
-    if FAULTS[fault] == "dut-protocol":
-        assert summary["pass"] == 0 and summary["fail"] + summary["error"] > 0, summary
-    else:
-        assert summary["fail"] > 0, summary
+@pytest.mark.parametrize("fault", [name for name, kind in FAULTS.items() if name not in NOT_CAUGHT and kind != "dut-protocol"])
+def test_what_the_standard_forbids_is_caught(fault: str) -> None:
+    assert Verdict.FAIL in {r.verdict for r in results_with(fault)}
+
+
+@pytest.mark.parametrize("fault", [name for name, kind in FAULTS.items() if kind == "dut-protocol"])
+def test_what_the_protocol_of_devices_forbids_is_caught(fault: str, tmp_path: Path) -> None:
+    main(["run", "--quiet", "--dut", f"exec:{ENDPOINT} --fault {fault}", "--report", str(tmp_path), "--formats", "json",
+          "--rpc-timeout", "2", "--select", cases_for(fault) or "*"])  # fmt: skip
+    summary = json.loads((tmp_path / "report.json").read_text())["summary"]
+    assert summary["pass"] == 0 and summary["fail"] + summary["error"] > 0, summary
 
 
 @pytest.mark.parametrize("fault", NOT_CAUGHT)
-def test_what_is_not_caught_is_still_not_caught(fault: str, tmp_path: Path) -> None:
+def test_what_is_not_caught_is_still_not_caught(fault: str) -> None:
     """Otherwise the list and the documents would say too little of the suite."""
-    summary = run(f"--fault {fault}", tmp_path, cases_for(fault))["summary"]
-    assert summary["pass"] + summary["not-applicable"] == len(results_in(tmp_path)), summary
+    assert {r.verdict for r in results_with(fault)} <= {Verdict.PASS, Verdict.NOT_APPLICABLE}
