@@ -60,15 +60,25 @@ class InsideDut(RpcDut):
 
 
 def run_all(
-    dut: Dut, chosen: Iterable[tuple[CaseInfo, Variant]], pixit: Pixit, levels: Mapping[str, str], seed: int = 1
+    dut: Dut,
+    chosen: Iterable[tuple[CaseInfo, Variant]],
+    pixit: Pixit,
+    levels: Mapping[str, str],
+    seed: int = 1,
+    until: Optional[Verdict] = None,
 ) -> list[Result]:
-    """The results of these variants against a device; what its PICS rules out is left out. The device is closed then."""
+    """The results of these variants against a device, up to the first with the verdict ``until``.
+
+    What its PICS rules out is left out. The device is closed then.
+    """
     results = []
     pics: dict[str, Any] = complete(dut.pics, "hello")
     try:
         for case, variant in chosen:
             if not_applicable(case, variant, pics) is None:
                 results.append(run_variant(dut, case, variant, pics, pixit, levels, seed))
+                if results[-1].verdict is until:
+                    break
                 if results[-1].verdict is Verdict.ERROR:
                     dut.restart()
     finally:
