@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 
 from conformance import register_all
+from fcvi.engine.protocol import judging_by
 
 from . import starts
 
@@ -68,6 +70,13 @@ def certified_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert done.returncode == 0 and done.stderr == "", done.stdout + done.stderr
             (place / "printed").write_text(done.stdout)
     return place / "r"
+
+
+@pytest.fixture(autouse=True)
+def books_in_force() -> Iterator[None]:
+    """A test that begins a command in this process leaves the book of that command in force for nobody else."""
+    with judging_by():
+        yield
 
 
 @pytest.fixture

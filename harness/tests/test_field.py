@@ -468,7 +468,7 @@ def test_lint_judges_a_dump_as_the_capture_it_came_from(tmp_path: Path) -> None:
     assert dump.stdout.replace("dump.txt", "dump.pcap") == capture.stdout
 
 
-BAD_DUMPS = [("", "no hexadecimal dump"), ("zz", "line 1"), ("0000 11\n0005 22", "offset 5h"), ("000 11\nxx", "line 2")]
+BAD_DUMPS = [("", "no hexadecimal dump"), ("zz", "line 1"), ("0000 11\n0005 22", "offset 0005"), ("000 11\nxx", "line 2")]
 
 
 @pytest.mark.parametrize("text, words", BAD_DUMPS)

@@ -1,47 +1,39 @@
-"""Text exports of analyzers: hexadecimal dumps as a capture that the reader takes.
-
-Two forms are read. One frame a line: nothing but hexadecimal digits, in groups or not, with ``0x`` or not. Lines with offsets, as
-``xxd``, ``hexdump -C`` and ``text2pcap`` have them: an offset, bytes, and perhaps a column of text; offset 0 begins a frame.
-Lines that are empty or begin with # are passed over.
-"""
+"""Text exports of analyzers: hexadecimal dumps as a capture that the reader takes. ``dump_text`` reads their text."""
 
 from __future__ import annotations
 
 import os
-import re
 import struct
 import sys
 from contextlib import contextmanager
 from typing import Iterator, Optional
 
+from .dump_text import HexError, frames_of_text
+
+__all__ = ["LINKS", "HexError", "capture_of", "frames_of", "link_of"]
+
 LINKS = {"frame": 224, "delimited": 225, "ethernet": 1}
 _SOF = bytes.fromhex("bcb5")
-_ETHERTYPES = {0x8100, 0x88A8, 0x8906, 0x88AE, 0xFCFC, 0x0800, 0x86DD}
+_FRAME_HEADER = 24
 _LONGEST = 65535
-_OFFSET = re.compile(r"\s*(?:0x)?([0-9A-Fa-f]{3,16})(?::|\s\s?|$)\s*(.*)$")
-_DATA = re.compile(r"(?:0x)?((?:[0-9A-Fa-f]{2})+)")
-
-
-class HexError(Exception):
-    """A dump that cannot be read: one line that says what and where."""
+_MOST = 16 << 20  # bytes of text; what is longer is for a tool that makes captures
+_VLANS = (0x8100, 0x88A8)
 
 
 @contextmanager
 def capture_of(path: str, link: Optional[str]) -> Iterator[str]:
     """The name of a pcap file in memory with the frames of the dump. link: of ``LINKS``, None: as the first frame looks."""
-    try:
-        if path == "-":
-            text = sys.stdin.buffer.read()
-        else:
-            with open(path, "rb") as file:
-                text = file.read()
-    except OSError as error:
-        raise HexError(f"{path}: {error.strerror}") from error
-    frames = frames_of(text.decode("utf-8", "replace"), path)
+    frames = frames_of(read(path), path)
+    link = link or link_of(frames[0])
+    if link == "frame" and len(frames) > 1 and all(len(frame) < _FRAME_HEADER for frame in frames):
+        raise HexError(
+            f"{path}: each line is taken for a frame, and none has the {_FRAME_HEADER} bytes of a Frame_Header; "
+            "write a frame a line, lines with offsets, or an empty line between frames"
+        )
     number = os.memfd_create("hex")
     try:
         with os.fdopen(os.dup(number), "wb") as file:
-            file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, _LONGEST, LINKS[link or link_of(frames[0])]))
+            file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, _LONGEST, LINKS[link]))
             for frame in frames:
                 file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
         only_read = os.open(f"/proc/self/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)
@@ -52,65 +44,47 @@ def capture_of(path: str, link: Optional[str]) -> Iterator[str]:
         os.close(number)
 
 
-def link_of(frame: bytes) -> str:
-    """What a frame looks like."""
-    if frame.startswith(_SOF):
-        return "delimited"
-    if len(frame) >= 14 and int.from_bytes(frame[12:14], "big") in _ETHERTYPES and frame[0] != frame[8]:
-        return "ethernet"
-    return "frame"
+def read(path: str) -> str:
+    """The text of a dump, as tools of Windows write it, too. "-": standard input. Raises HexError."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(_MOST + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(_MOST + 1)
+    except OSError as error:
+        raise HexError(f"{path}: {error.strerror}") from error
+    if len(data) > _MOST:
+        raise HexError(f"{path}: is more than {_MOST >> 20} MiB of text; make a capture of it with text2pcap")
+    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return data.decode("utf-16" if utf16 else "utf-8-sig", "replace")
 
 
 def frames_of(text: str, path: str, longest: Optional[int] = _LONGEST) -> list[bytes]:
     """The frames of a dump, none longer than so many bytes; None: of any length. Raises HexError."""
-    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.lstrip().startswith("#")]
-    if not lines:
-        raise HexError(f"{path}: has no hexadecimal dump")
-    first = _OFFSET.match(lines[0][1])
-    offsets = first is not None and int(first[1], 16) == 0 and first[2] != ""
-    frames = _with_offsets(lines, path) if offsets else [_of_line(n, line, path) for n, line in lines]
+    frames = frames_of_text(text, path, _MOST if longest is None else longest)
     for frame in frames:
         if longest is not None and len(frame) > longest:
             raise HexError(f"{path}: a frame has {len(frame)} bytes, and no capture holds more than {longest}")
     return frames
 
 
-def _of_line(number: int, line: str, path: str) -> bytes:
-    words = line.replace(":", " ").replace("-", " ").split()
-    found = [_DATA.fullmatch(word) for word in words]
-    if not all(found):
-        word = words[[match is None for match in found].index(True)]
-        raise HexError(f"{path}: line {number}: {word[:20]!r} is not hexadecimal; write a frame a line, or lines with offsets")
-    return bytes.fromhex("".join(match[1] for match in found if match))
+def link_of(frame: bytes) -> str:
+    """What a frame looks like."""
+    if frame.startswith(_SOF):
+        return "delimited"
+    return "ethernet" if len(frame) >= 14 and _is_ethernet(frame, 12) else "frame"
 
 
-def _with_offsets(lines: list[tuple[int, str]], path: str) -> list[bytes]:
-    frames: list[bytearray] = []
-    for number, line in lines:
-        match = _OFFSET.match(line)
-        if match is None:
-            raise HexError(f"{path}: line {number}: has no offset where the lines before it have one")
-        offset = int(match[1], 16)
-        if offset == 0 and match[2]:
-            frames.append(bytearray())
-        if offset != len(frames[-1]) and not (offset < len(frames[-1]) and not match[2]):
-            raise HexError(f"{path}: line {number}: offset {offset:x}h, but {len(frames[-1]):x}h bytes came before it")
-        frames[-1] += _bytes(match[2])
-    return [bytes(frame) for frame in frames]
-
-
-def _bytes(rest: str) -> bytes:
-    """The bytes of a line: at most 32, up to what is no hexadecimal or the gap before the column of text."""
-    rest = rest.split("|", 1)[0]
-    rest = re.split(r"\s{2,}(?=\S{1,32}$)", rest.rstrip(), maxsplit=1)[0] if not _all_hex(rest) else rest
-    data = bytearray()
-    for word in re.sub(r"\s{2,}", " ", rest).split():
-        match = _DATA.fullmatch(word)
-        if match is None:
-            break
-        data += bytes.fromhex(match[1])
-    return bytes(data)
-
-
-def _all_hex(rest: str) -> bool:
-    return all(_DATA.fullmatch(word) for word in rest.split())
+def _is_ethernet(frame: bytes, at: int) -> bool:
+    """Whether an EtherType stands there, with what follows it. In an FC frame SEQ_ID and DF_CTL are there."""
+    kind, rest = int.from_bytes(frame[at : at + 2], "big"), frame[at + 2 :]
+    if kind in _VLANS:
+        return len(rest) >= 4 and _is_ethernet(frame, at + 4)
+    if kind == 0x0800:
+        return rest[:1] != b"" and 0x45 <= rest[0] <= 0x4F
+    if kind == 0x86DD:
+        return rest[:1] != b"" and rest[0] >> 4 == 6
+    if kind == 0x8906:  # FC-BB-5: the version and reserved bytes before the SOF
+        return not any(rest[:13])
+    return kind in (0x8914, 0x88AE, 0xFCFC, 0x8926)
