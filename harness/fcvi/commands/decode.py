@@ -41,7 +41,7 @@ from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, Paint, paint_for
 from fcvi.engine.results import Finding
 from fcvi.engine.progress import Progress, wanted
-from fcvi.engine.words import complain, number, printable
+from fcvi.engine.words import complain, file_name, number, printable
 from fcvi.fc.requests import Requests
 from fcvi.vitcp import captured
 from fcvi.vitcp import codec as vitcp_codec
@@ -130,7 +130,8 @@ class _Printer:
             self._say(record, frame, findings)
 
     def _object(self, record: Record, frame: codec.Frame, findings: list[Finding]) -> dict[str, Any]:
-        entry: dict[str, Any] = {"file": self._path, "frame": record.number, "time": record.time_us / 1e6, "record": record.kind}
+        entry: dict[str, Any] = {"file": file_name(self._path), "frame": record.number}
+        entry |= {"time": record.time_us / 1e6, "record": record.kind}
         if record.kind in ("frame", "cut"):
             return {**entry, **frame.json(), "findings": [f.as_json() for f in findings]}
         return {**entry, "problem": record.problem or None, "protocol": record.protocol or None}

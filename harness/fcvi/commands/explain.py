@@ -16,7 +16,7 @@ import json
 from fcvi.capture import confined
 from fcvi.capture.limits import add_options
 from fcvi.capture.scan import EDITIONS
-from fcvi.engine.words import complain, printable
+from fcvi.engine.words import complain, file_name, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _json(cause: Cause, table: Table, flows: list[Flow]) -> str:
         "cause": cause.name if cause.is_known else "not-known", "may_be": list(cause.names), "certainty": _sure(cause.score),
         "text": cause.text, "confirm": cause.confirm, "party": "" if cause.party is None else f"{cause.party:06X}",
         "connection": flows.index(cause.flow) + 1 if cause.flow is not None else -1, "further_connections": cause.more,
-        "frames": [{"file": path, "frame": n, "text": s.words()} for (path, n), s in zip(places, cause.frames)],
+        "frames": [{"file": file_name(path), "frame": n, "text": s.words()} for (path, n), s in zip(places, cause.frames)],
     })  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from fcvi.capture.limits import Limits, Wishes, add_options
 from fcvi.capture.scan import EDITIONS, Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, paint_for
-from fcvi.engine.words import complain, number, printable, why
+from fcvi.engine.words import complain, file_name, number, printable, why
 from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
@@ -445,7 +445,7 @@ def _as_json(path: str, number: int, time_us: int, f: Finding, more: Optional[di
     import json
 
     return json.dumps({
-        "file": path, "frame": number, "time": time_us / 1e6, "requirement": f.requirement,
+        "file": file_name(path), "frame": number, "time": time_us / 1e6, "requirement": f.requirement,
         "class": f.cls, "message": f.message, "byte": f.byte, "bits": f.bits, "seen": f.seen,
         "required": f.required, "erratum": f.erratum, **(more or {}),
     })  # fmt: skip
@@ -684,7 +684,7 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
     if args.json:
         import json
 
-        reasons = [{"file": p, "reason": r, "frames": n, "first": first} for p, r, n, first in unjudged]
+        reasons = [{"file": file_name(p), "reason": r, "frames": n, "first": first} for p, r, n, first in unjudged]
         editions = total.records.editions()
         more: dict[str, Any] = {"editions": editions} if editions else {}
         if total.records.vitcp:

@@ -23,6 +23,11 @@ def printable(text: object) -> str:
     return words if words.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
 
 
+def file_name(path: object) -> str:
+    """The name of a file for JSON and tables, which have no bytes: those that are not UTF-8 as escapes."""
+    return os.fsencode(str(path)).decode("utf-8", "backslashreplace")
+
+
 def as_json(value: object, most: int = 60) -> str:
     """What a device said, as it said it: JSON in so many characters at most."""
     import json

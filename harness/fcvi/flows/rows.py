@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fcvi.engine.words import file_name
+
 from .table import REASONS, discriminator, level
 
 TYPE_CHECKING = False
@@ -58,7 +60,7 @@ def row(table: Table, flow: Flow, ident: int) -> Row:
     hosts = [a[0] if a else "" for a in flow.addresses]
     names = [table.names.get((flow.network, ident)) for ident in flow.ids]
     return {
-        "connection": ident, "file": file, "first_frame": first, "last_frame": last,
+        "connection": ident, "file": file_name(file), "first_frame": first, "last_frame": last,
         "first_time": flow.first_us / 1e6, "last_time": flow.last_us / 1e6, "network": flow.network,
         "port": [port(flow, 0), port(flow, 1)],
         "port_name": ["" if name is None else f"{name:016X}" for name in names],
@@ -186,7 +188,12 @@ def flat(r: Row) -> Row:
             found[f"{name}_a"], found[f"{name}_b"] = value
         else:
             found[name] = value
-    return found
+    return {name: _cell(value) for name, value in found.items()}
+
+
+def _cell(value: Any) -> Any:
+    """What a port chose is text: a spreadsheet takes what begins so for a formula (CWE-1236)."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def _escaped(text: str) -> str:

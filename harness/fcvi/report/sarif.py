@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from typing import Any, Iterable, Mapping, Optional
 from urllib.parse import quote
 
@@ -68,7 +69,7 @@ def result_of(
     rule: str, level: str, text: str, file: str, place: str, byte: Optional[int] = None, size: int = 1
 ) -> dict[str, Any]:
     """One finding. place: the case or the frame, in words; byte: its offset in the file, when that is known."""
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(file)}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(os.fsencode(file))}}
     if byte is not None:
         physical["region"] = {"byteOffset": byte, "byteLength": size}
     print_ = hashlib.sha256(f"{rule}\n{place}\n{words.sorted_out(text)}".encode("utf-8", "backslashreplace")).hexdigest()

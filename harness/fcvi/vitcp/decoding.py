@@ -10,7 +10,7 @@ from fcvi.capture import confined
 from fcvi.capture.hexdump import HexError, frames_of
 from fcvi.engine.output import gone
 from fcvi.engine.paint import Paint
-from fcvi.engine.words import complain, printable
+from fcvi.engine.words import complain, file_name, printable
 
 from . import codec
 from .captured import Streams
@@ -33,7 +33,7 @@ class _Printer:
     def show(self, pdu: codec.Pdu, number: int, stream: int, offset: int) -> None:
         """One PDU. number: in the file; offset: in its stream."""
         if self._args.json:
-            head = {"file": self._path, "number": number, "stream": stream, "offset": offset}
+            head = {"file": file_name(self._path), "number": number, "stream": stream, "offset": offset}
             profile = {"profile_sha256": self._args.profile.sha256}
             print(json.dumps({**head, **pdu.json(), **profile, "findings": [f.as_json() for f in pdu.findings]}))
             return
@@ -44,7 +44,7 @@ class _Printer:
         if not self._args.json:
             self._say(pdu, f"{report.record:>6} {seconds:>12.6f} {report.arrow():>3} {report.offset:<9} ")
             return
-        head = {"file": self._path, "frame": report.record, "time": report.time_us / 1e6, "record": "pdu",
+        head = {"file": file_name(self._path), "frame": report.record, "time": report.time_us / 1e6, "record": "pdu",
                 "connection": report.connection, "direction": report.direction, "offset": report.offset}  # fmt: skip
         profile = {"profile_sha256": self._args.profile.sha256}
         print(json.dumps({**head, **pdu.json(), **profile, "findings": [f.as_json() for f in pdu.findings]}))

@@ -11,7 +11,7 @@ from _fcvi import ffi, lib
 
 from fcvi.capture import confined
 from fcvi.capture.scan import Scan, ScanError, Watch
-from fcvi.engine.words import complain, printable
+from fcvi.engine.words import complain, file_name, printable
 
 from . import codec
 from .captured import Streams, profile_of
@@ -46,7 +46,7 @@ def row_of(path: str, c: Any) -> dict[str, Any]:
     sides = (c.side[0], c.side[1])
     mtus = [side.mtu for side in sides]
     return {
-        "file": path, "connection": c.number, "caller": _end(c, 0), "called": _end(c, 1),
+        "file": file_name(path), "connection": c.number, "caller": _end(c, 0), "called": _end(c, 1),
         "begin": c.first_us / 1e6, "seconds": (c.last_us - c.first_us) / 1e6, "first_record": c.first_record,
         "last_record": c.last_record, "whole": bool(sides[0].whole and sides[1].whole),
         "missing": any(bool(side.lost) for side in sides),
