@@ -30,6 +30,8 @@ enum fcvi_eof {
     FCVI_EOF_N = 0x41,
     FCVI_EOF_T = 0x42,
     FCVI_EOF_NI = 0x49,
+    FCVI_EOF_DTI = 0x4E,
+    FCVI_EOF_RTI = 0x4F,
     FCVI_EOF_A = 0x50
 };
 enum fcvi_crc { FCVI_CRC_ABSENT, FCVI_CRC_OK, FCVI_CRC_BAD };

@@ -26,7 +26,7 @@ static void check_validity(const struct fcvi_input *in, struct fcvi_findings *f)
         fcvi_report(
             f, whole("CRC", in->length), in->crc,
             FCVI_BROKEN("FCVI-5.8.1-01", "the CRC is wrong: the receiver drops the frame", "a good CRC"));
-    if (in->eof == FCVI_EOF_NI || in->eof == FCVI_EOF_A)
+    if (in->eof == FCVI_EOF_NI || in->eof == FCVI_EOF_DTI || in->eof == FCVI_EOF_RTI || in->eof == FCVI_EOF_A)
         fcvi_report(f, whole("EOF", in->length), in->eof,
                     FCVI_BROKEN("FCVI-5.8.1-01", "the EOF marks the frame as invalid: the receiver drops it",
                                 "EOFn or EOFt"));
@@ -59,8 +59,8 @@ void fcvi_check_fc2(const struct fcvi_frame *frame, struct fcvi_findings *f)
         check_length(in, f);
         check_fill(frame, f);
     }
-    if (frame->kind == FCVI_KIND_BLS)
-        fcvi_check_bls(frame, f);
+    if (frame->kind == FCVI_KIND_BLS || frame->kind == FCVI_KIND_LINK_CONTROL || frame->kind == FCVI_KIND_ELS)
+        fcvi_check_link_service(frame, f);
 }
 
 __attribute__((noinline)) void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *f)

@@ -48,13 +48,17 @@ void fcvi_check_header_rev1(const struct fcvi_frame *frame, struct fcvi_findings
 void fcvi_check_device_header(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 /** What Rev 1.0 demands of a frame that was taken apart by its tables. */
 void fcvi_check_rev1(const struct fcvi_frame *frame, struct fcvi_findings *findings);
-void fcvi_check_bls(const struct fcvi_frame *frame, struct fcvi_findings *findings);
+/** The lengths of link services and ACKs. */
+void fcvi_check_link_service(const struct fcvi_frame *frame, struct fcvi_findings *findings);
 
 /* ---- values ---- */
 
 /** Add what a frame with an ELS or a CT header holds from `base` on; returns where that ends. */
 size_t fcvi_take_els(struct fcvi_values *out, const struct fcvi_frame *frame, size_t base);
 size_t fcvi_take_ct(struct fcvi_values *out, const struct fcvi_frame *frame, size_t base);
+
+/** The least bytes of an ELS, its command word included; what an LS_ACC has depends on what it answers. */
+size_t fcvi_els_least(uint16_t command);
 
 /** Whether the payload begins with a CT header; whether that one belongs to the Name Server. */
 bool fcvi_has_ct(const struct fcvi_frame *frame);

@@ -38,6 +38,10 @@ static const char *eof_name(uint8_t eof)
         return "t";
     case FCVI_EOF_NI:
         return "ni";
+    case FCVI_EOF_DTI:
+        return "dti";
+    case FCVI_EOF_RTI:
+        return "rti";
     case FCVI_EOF_A:
         return "a";
     default:

@@ -36,6 +36,12 @@ static size_t length_of(unsigned structure)
     return fcvi_structure_table(&count)[structure].length;
 }
 
+size_t fcvi_els_least(uint16_t command)
+{
+    const struct body *body = body_of(command, false);
+    return FCVI_ELS_LENGTH + (body == NULL ? 0 : length_of(body->structure));
+}
+
 /* Pages of an RSCN, as many as it says itself that there are; what finds no room stays with the rest. */
 static size_t take_pages(struct fcvi_values *out, const uint8_t *bytes, size_t base, size_t end)
 {
