@@ -242,11 +242,13 @@ verbs-bank: all ## each fault of the model of RDMA verbs against the cases that 
 	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
 
 TEST_PROGRAMS := $(CASE_CAPTURES) $(FAULTY_PROVIDERS) $(BUILD)/vipl_load
+# one more than there are cores: many tests wait for a process or a socket
+WORKERS = $$(( $$(nproc) + 1 ))
 check-python: all $(TEST_PROGRAMS) ## pytest over the harness and the catalogue, but for what is marked nightly
-	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m 'not nightly' harness/tests conformance/tests
+	$(IN_TREE) -m pytest -q --durations=30 -n $(WORKERS) -m 'not nightly' harness/tests conformance/tests
 
 check-slow: all $(TEST_PROGRAMS) $(BUILD)/san/vipl_load $(VERBS_SAN) ## the tests that are marked nightly
-	$(IN_TREE) -m pytest -q --durations=30 -n $$(nproc) -m nightly harness/tests conformance/tests
+	$(IN_TREE) -m pytest -q --durations=30 -n $(WORKERS) -m nightly harness/tests conformance/tests
 
 # ---- benchmarks ----
 

@@ -8,6 +8,8 @@ import random
 import shutil
 import struct
 import subprocess
+import tempfile
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any, Callable, Sequence
@@ -42,6 +44,13 @@ def lint(data: bytes, path: Path, *words: str) -> tuple[list[dict[str, Any]], di
     done = fcvi("lint", "--json", *words, str(path))
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return lines[:-1], lines[-1]["summary"], done.returncode, done.stderr
+
+
+@cache
+def lint_bare(data: bytes) -> tuple[list[dict[str, Any]], dict[str, Any], int, str]:
+    """What every wrapping of the same frames is compared with."""
+    with tempfile.TemporaryDirectory() as place:
+        return lint(data, Path(place) / "plain.pcap", "--trust", "whole")
 
 
 def adds_up(summary: dict[str, Any]) -> bool:
@@ -80,7 +89,7 @@ def test_findings_do_not_depend_on_the_wrapping(name: str, tmp_path: Path) -> No
         if name in WITHOUT_DELIMITERS:
             frames = tuple(f for f in frames if f.good and f.eof in (0x41, 0x42))
         bare = w.pcap(224, w.each(lambda i, f: f.data, frames)) if name in WITHOUT_DELIMITERS else delimited(frames)
-        plain = lint(bare, tmp_path / "plain.pcap", "--trust", "whole")
+        plain = deepcopy(lint_bare(bare))
         wrapped = lint(w.pcap(linktype, wrap(frames)), tmp_path / "wrapped.pcap", "--trust", "whole")
         assert told(wrapped[0]) == told(plain[0]) and wrapped[2] == plain[2], name
         appended = wrapped[1]["records"].pop("appended"), plain[1]["records"].pop("appended")
@@ -95,7 +104,7 @@ def test_findings_do_not_depend_on_the_wrapping(name: str, tmp_path: Path) -> No
 def test_findings_do_not_depend_on_segments(name: str, tmp_path: Path) -> None:
     """Several frames come in one segment, and frames lie across the borders of segments."""
     for frames in two_frames(tmp_path):
-        plain = lint(delimited(frames), tmp_path / "plain.pcap", "--trust", "whole")
+        plain = deepcopy(lint_bare(delimited(frames)))
         records = w.TOGETHER[name](frames)
         wrapped = lint(w.pcap(1, records), tmp_path / "wrapped.pcap", "--trust", "whole")
         assert told(wrapped[0], False) == told(plain[0], False), name
