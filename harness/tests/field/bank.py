@@ -7,6 +7,7 @@ those that look alike is right. That the capture does not show more is proven in
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -372,7 +373,11 @@ def verdict(entry: Entry, where: int, path: Path) -> Verdict:
 
 def all_verdicts(folder: Path, seeds: range = range(SEEDS)) -> dict[str, list[Verdict]]:
     """The bank: of each cause a capture for each seed from each of the two ports."""
-    return {e.cause: [judge(e, seed, where, folder) for seed in seeds for where in (0, 1)] for e in BANK}
+    found = {}
+    for e in BANK:
+        found[e.cause] = [judge(e, seed, where, folder) for seed in seeds for where in (0, 1)]
+        gc.collect()  # the tables of Connections are in cycles, and Python does not see how large they are
+    return found
 
 
 def main() -> int:
