@@ -6,55 +6,61 @@
 #define _GNU_SOURCE
 #include "oracle.h"
 
+#include <pthread.h>
+
+/* A thread runs to its end where it is begun; the one that watches completions does not begin (agent_line).
+ */
+static int run_at_once(pthread_t *thread, const void *attributes, void *(*body)(void *), void *context);
+#define pthread_create run_at_once
+#define pthread_detach(thread) (void)(thread)
+
+#include "../harness/lines/calls.c"
+#include "../harness/lines/client.c"
+#include "../harness/lines/memory.c"
+#include "../harness/lines/params.c"
+#include "../harness/lines/reader.c"
+
 #include "../harness/agent/agent.c"
-#include "../harness/agent/calls_connect.c"
-#include "../harness/agent/calls_vi.c"
-#include "../harness/agent/calls_work.c"
+#include "../harness/agent/api.c"
+#include "../harness/agent/api_attributes.c"
+#include "../harness/agent/api_cq.c"
+#include "../harness/agent/api_handlers.c"
+#include "../harness/agent/api_layout.c"
+#include "../harness/agent/api_memory.c"
+#include "../harness/agent/api_nic.c"
+#include "../harness/agent/api_things.c"
+#include "../harness/agent/api_vi.c"
+#include "../harness/agent/api_work.c"
 #include "../harness/agent/config.c"
+#include "../harness/agent/control.c"
 #define agent_line line_alone
 void agent_line(struct agent *a, const char *line, size_t length);
 #include "../harness/agent/line.c"
 #undef agent_line
+#define provider_start_calls start_calls /* handles are not looked at there: see below */
 #include "../harness/agent/provider_plain.c"
-#include "../harness/lines/client.c"
-#include "../harness/lines/params.c"
-#include "../harness/lines/reader.c"
+#undef provider_start_calls
 
 #include <fcntl.h>
 #include <sys/mman.h>
 
-/* Calls alone (wire "api") run in threads, which this target has not: such a reset is refused here. */
-bool api_start(struct agent *a, const json_t *config, const char **why)
+static int run_at_once(pthread_t *thread, const void *attributes, void *(*body)(void *), void *context)
 {
-    (void)a, (void)config;
-    *why = "no threads";
+    (void)attributes;
+    *thread = pthread_self();
+    if (body == watch)
+        calls_left(&((struct api *)context)->calls);
+    else
+        body(context);
+    return 0;
+}
+
+/* Calls alone (wire "api") read and write where the client says: such a reset is refused here. */
+bool provider_start_calls(const char *const *devices, size_t count, const json_t *config, const char **why)
+{
+    (void)devices, (void)count, (void)config;
+    *why = "no calls alone";
     return false;
-}
-
-bool api_stop(struct agent *a)
-{
-    (void)a;
-    return true;
-}
-
-bool api_request(struct agent *a, const json_t *id, const char *method, struct params *p)
-{
-    (void)a, (void)id, (void)method, (void)p;
-    return false;
-}
-
-bool api_has(const char *method)
-{
-    return method[0] == 'l' && method[1] == 'a';
-}
-
-void api_waits(void) {}
-
-json_t *api_result(VIP_RETURN vip)
-{
-    char words[32];
-    snprintf(words, sizeof words, "VIP_CODE_%lu", (unsigned long)vip);
-    return json_pack("{s:s}", "return", words);
 }
 
 enum { HANDLES = 1 << 20 };
@@ -71,7 +77,7 @@ static VIP_PVOID next_handle(void)
 }
 
 /* The provider looks at what it is given. */
-static VIP_RETURN look(const VIP_NET_ADDRESS *a)
+static VIP_RETURN look_at(const VIP_NET_ADDRESS *a)
 {
     unsigned sum = 0;
     for (unsigned i = 0; i < (unsigned)a->HostAddressLen + a->DiscriminatorLen; i++)
@@ -92,7 +98,7 @@ static VIP_RETURN some_attributes(VIP_VI_ATTRIBUTES *a)
     return VIP_SUCCESS;
 }
 
-static VIP_RETURN take(VIP_DESCRIPTOR **out, bool recv)
+static VIP_RETURN come_back(VIP_DESCRIPTOR **out, bool recv)
 {
     *out = posted[recv];
     posted[recv] = NULL;
@@ -171,7 +177,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr, 
                           VIP_NET_ADDRESS *RemoteAddr, VIP_VI_ATTRIBUTES *RemoteViAttribs,
                           VIP_CONN_HANDLE *ConnHandle)
 {
-    if (NicHandle == NULL || look(LocalAddr) != VIP_SUCCESS || Timeout == 0)
+    if (NicHandle == NULL || look_at(LocalAddr) != VIP_SUCCESS || Timeout == 0)
         return VIP_TIMEOUT;
     memcpy(RemoteAddr, LocalAddr, 4u + LocalAddr->HostAddressLen + LocalAddr->DiscriminatorLen);
     (void)give(ConnHandle);
@@ -191,9 +197,9 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
 VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr, VIP_NET_ADDRESS *RemoteAddr,
                              VIP_ULONG Timeout, VIP_VI_ATTRIBUTES *RemoteViAttribs)
 {
-    if (ViHandle == NULL || Timeout == 0 || look(LocalAddr) != VIP_SUCCESS)
+    if (ViHandle == NULL || Timeout == 0 || look_at(LocalAddr) != VIP_SUCCESS)
         return VIP_INVALID_PARAMETER;
-    return look(RemoteAddr) == VIP_SUCCESS ? some_attributes(RemoteViAttribs) : VIP_NO_MATCH;
+    return look_at(RemoteAddr) == VIP_SUCCESS ? some_attributes(RemoteViAttribs) : VIP_NO_MATCH;
 }
 
 VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
@@ -250,14 +256,45 @@ VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VI
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
 {
     (void)ViHandle;
-    return take(DescriptorPtr, false);
+    return come_back(DescriptorPtr, false);
 }
 
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
 {
     (void)ViHandle;
-    return take(DescriptorPtr, true);
+    return come_back(DescriptorPtr, true);
 }
+
+/* ---- those of calls alone ---- */
+
+#define NEVER(name, ...)                                                                                     \
+    VIP_RETURN name(__VA_ARGS__)                                                                             \
+    {                                                                                                        \
+        abort();                                                                                             \
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+NEVER(VipDestroyPtag, VIP_NIC_HANDLE n, VIP_PROTECTION_HANDLE p)
+NEVER(VipSetViAttributes, VIP_VI_HANDLE v, VIP_VI_ATTRIBUTES *a)
+NEVER(VipQueryMem, VIP_NIC_HANDLE n, VIP_PVOID p, VIP_MEM_HANDLE m, VIP_MEM_ATTRIBUTES *a)
+NEVER(VipSetMemAttributes, VIP_NIC_HANDLE n, VIP_PVOID p, VIP_MEM_HANDLE m, VIP_MEM_ATTRIBUTES *a)
+NEVER(VipDestroyCQ, VIP_CQ_HANDLE c)
+NEVER(VipResizeCQ, VIP_CQ_HANDLE c, VIP_ULONG n)
+NEVER(VipCQDone, VIP_CQ_HANDLE c, VIP_VI_HANDLE *v, VIP_BOOLEAN *r)
+NEVER(VipCQNotify, VIP_CQ_HANDLE c, VIP_PVOID p,
+      void (*h)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_BOOLEAN))
+NEVER(VipSendWait, VIP_VI_HANDLE v, VIP_ULONG t, VIP_DESCRIPTOR **d)
+NEVER(VipRecvWait, VIP_VI_HANDLE v, VIP_ULONG t, VIP_DESCRIPTOR **d)
+NEVER(VipSendNotify, VIP_VI_HANDLE v, VIP_PVOID p,
+      void (*h)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR *))
+NEVER(VipRecvNotify, VIP_VI_HANDLE v, VIP_PVOID p,
+      void (*h)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR *))
+NEVER(VipNSInit, VIP_NIC_HANDLE n, VIP_PVOID i)
+NEVER(VipNSGetHostByName, VIP_NIC_HANDLE n, VIP_CHAR *c, VIP_NET_ADDRESS *a, VIP_ULONG i)
+NEVER(VipNSGetHostByAddr, VIP_NIC_HANDLE n, VIP_NET_ADDRESS *a, VIP_CHAR *c, VIP_ULONG *l)
+NEVER(VipNSShutdown, VIP_NIC_HANDLE n)
+NEVER(VipQuerySystemManagementInfo, VIP_NIC_HANDLE n, VIP_ULONG t, VIP_PVOID i)
+#pragma GCC diagnostic pop
 
 /* ---- the target ---- */
 
@@ -265,11 +302,14 @@ VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
 void agent_line(struct agent *a, const char *line, size_t length)
 {
     line_alone(a, line, length);
-    for (int i = 0; i < 2; i++)
-        agent_completed(a, a->vi[0].handle, i == 1);
+    for (int i = 0; i < 2 && a->api != NULL; i++) {
+        json_t *entry = json_pack("{s:i, s:b}", "vi", 0, "RecvQueue", i);
+        completed(a->api, entry);
+        json_decref(entry);
+    }
 }
 
-static const char reset[] =
+static const char first_line[] =
     "{\"id\":0,\"method\":\"reset\",\"params\":{\"port_name\":\"10000000c9000002\",\"node_name\":"
     "\"20000000c9000002\",\"n_port_id\":\"010200\",\"host\":[\"fe8000000000000000000000000000b2\"],\"peer\":{"
     "\"port_name\":\"10000000c9000001\",\"node_name\":\"20000000c9000001\",\"n_port_id\":\"010100\",\"host\":"
@@ -323,9 +363,9 @@ static void play(struct agent *a, struct reader *r, const uint8_t *data, size_t 
         if (length > size)
             length = size;
         memcpy(place, data, length);
-        bool known = a->started;
+        bool known = (a->api != NULL);
         open = reader_took(r, &a->client, length);
-        DEMAND(known || !a->started || (a->client.spoken && !a->client.closed));
+        DEMAND(known || !(a->api != NULL) || (a->client.spoken && !a->client.closed));
         data += length;
         size -= length;
     }
@@ -340,20 +380,22 @@ static struct outcome of_client(const uint8_t *data, size_t size, unsigned heade
     DEMAND(sink >= 0 && ftruncate(sink, 0) == 0 && lseek(sink, 0, SEEK_SET) == 0);
     struct agent *a = agent_new(sink, NULL);
     DEMAND(a != NULL);
-    a->synchronous = true;
     a->device_count = provider_devices(a->devices, AGENT_DEVICES); /* as main.c does */
     if ((header & (STRANGER | TOKEN)) == 0) {
-        agent_line(a, reset, sizeof reset - 1);
-        DEMAND(a->started);
+        agent_line(a, first_line, sizeof first_line - 1);
+        DEMAND((a->api != NULL));
     }
     a->client.spoken = (header & STRANGER) == 0;
     a->client.token = header & TOKEN ? token : NULL;
     a->client.closed = a->client.token != NULL;
     reader_begin(&reader);
     play(a, &reader, data, size, header, whole);
-    DEMAND(a->blocked == 0 && a->memory <= AGENT_MOST_MEMORY && a->done <= AGENT_MOST_DONE);
-    struct outcome o = {a->client.spoken, a->started, a->client.closed, a->client.failed,
-                        reader.too_long,  a->memory,  a->done,          said(sink)};
+    const size_t held = a->api != NULL ? a->api->held : 0, done = a->api != NULL ? a->api->control->done : 0;
+    DEMAND(a->api == NULL ||
+           (a->api->calls.open_count == 0 && held <= CONTROL_MOST_HELD && done <= MOST_DONE));
+    struct outcome o = {
+        a->client.spoken, (a->api != NULL), a->client.closed, a->client.failed, reader.too_long, held, done,
+        said(sink)};
     agent_free(a);
     return o;
 }

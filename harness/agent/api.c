@@ -1,12 +1,11 @@
-/* Requests of wire "api": who runs them, in which thread, and how a reset ends them. */
+/* Requests: which call each is, what its answer tells of it, and what is there from reset to reset. */
 #include "api.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOMENT_NS = 5 * 1000 * 1000 };
+enum { MOMENT_NS = 5 * 1000 * 1000, CONTROL_MOMENT_NS = 50 * 1000 * 1000 };
 
 struct api_method {
     const char *name;
@@ -65,22 +64,6 @@ static const struct api_method methods[] = {{"VipOpenNic", api_open_nic, false},
                                             {"agent.state", api_state, false},
                                             {"agent.devices", api_devices, false},
                                             {"inject", api_inject, false}};
-
-/* A request on its way. */
-struct open_call {
-    struct open_call *next, *next_in_lane;
-    struct api *api;
-    const struct api_method *method;
-    json_t *id, *params;
-    bool answered;
-    uint64_t number;
-};
-
-struct api_lane {
-    struct api *api;
-    struct open_call *first;
-    bool closing;
-};
 
 /* ---- threads and time ---- */
 
@@ -146,8 +129,10 @@ static const struct api_method *find(const char *name)
 }
 
 /* Make the call. NULL with p->why when its parameters are wrong. */
-static json_t *perform(struct api *api, const struct api_method *m, struct params *p)
+static json_t *perform(void *context, const void *method, struct params *p)
 {
+    struct api *api = context;
+    const struct api_method *m = method;
     returned_ns = 0;
     json_t *result = m->call(api, p);
     if (p->why[0] != '\0') {
@@ -163,215 +148,24 @@ static json_t *perform(struct api *api, const struct api_method *m, struct param
     return result;
 }
 
-static void answer(struct agent *a, const json_t *id, json_t *result, const struct params *p)
+void agent_waits(void)
 {
-    if (result != NULL)
-        agent_answer(a, id, result);
-    else
-        agent_refuse(a, id, p->room ? LINE_ROOM : LINE_PARAMS, p->why[0] != '\0' ? p->why : "no memory");
-}
-
-static void let_go(struct open_call *c)
-{
-    json_decref(c->id);
-    json_decref(c->params);
-    free(c);
-}
-
-/* Answered unless a reset has done that already; called without the lock. */
-static void conclude(struct open_call *c, json_t *result, const struct params *p)
-{
-    struct api *api = c->api;
-    pthread_mutex_lock(&api->lock);
-    struct open_call **place = &api->open;
-    while (*place != NULL && *place != c)
-        place = &(*place)->next;
-    if (*place == c)
-        *place = c->next;
-    bool late = c->answered || api->closing;
-    if (late && !c->answered)
-        agent_refuse(api->a, c->id, LINE_RESET, "reset");
-    pthread_mutex_unlock(&api->lock);
-    if (late)
-        json_decref(result);
-    else
-        answer(api->a, c->id, result, p);
-    let_go(c);
-}
-
-static void leave(struct api *api)
-{
-    pthread_mutex_lock(&api->lock);
-    api->busy--;
-    pthread_cond_broadcast(&api->changed);
-    pthread_mutex_unlock(&api->lock);
-}
-
-/* The newest call of a thread of its own that waits inside the provider, or has returned. */
-static void passed(struct api *api, uint64_t number)
-{
-    pthread_mutex_lock(&api->lock);
-    if (api->passed < number)
-        api->passed = number;
-    pthread_cond_broadcast(&api->changed);
-    pthread_mutex_unlock(&api->lock);
-}
-
-static _Thread_local struct open_call *alone;
-
-void api_waits(void)
-{
-    if (alone != NULL)
-        passed(alone->api, alone->number);
-}
-
-static void run(struct open_call *c)
-{
-    struct params p = {.object = c->params};
-    json_t *result = perform(c->api, c->method, &p);
-    conclude(c, result, &p);
-}
-
-static void *run_alone(void *context)
-{
-    struct open_call *c = context;
-    struct api *api = c->api;
-    uint64_t number = c->number;
-    alone = c;
-    run(c);
-    alone = NULL;
-    passed(api, number);
-    leave(api);
-    return NULL;
-}
-
-static void *run_lane(void *context)
-{
-    struct api_lane *lane = context;
-    struct api *api = lane->api;
-    pthread_mutex_lock(&api->lock);
-    for (;;) {
-        while (lane->first == NULL && !api->closing)
-            pthread_cond_wait(&api->changed, &api->lock);
-        struct open_call *c = lane->first;
-        if (c == NULL)
-            break;
-        lane->first = c->next_in_lane;
-        pthread_mutex_unlock(&api->lock);
-        if (api->closing)
-            conclude(c, NULL, &(struct params){0});
-        else
-            run(c);
-        pthread_mutex_lock(&api->lock);
-    }
-    free(lane);
-    pthread_mutex_unlock(&api->lock);
-    leave(api);
-    return NULL;
-}
-
-static bool spawn(struct api *api, void *(*body)(void *), void *context)
-{
-    pthread_t thread;
-    api->busy++;
-    if (pthread_create(&thread, NULL, body, context) != 0) {
-        api->busy--;
-        return false;
-    }
-    pthread_detach(thread);
-    return true;
-}
-
-/* With the lock held. */
-static bool into_lane(struct api *api, size_t number, struct open_call *c)
-{
-    struct api_lane *lane = api->lanes[number];
-    if (lane == NULL) {
-        lane = calloc(1, sizeof *lane);
-        if (lane == NULL)
-            return false;
-        lane->api = api;
-        if (!spawn(api, run_lane, lane)) {
-            free(lane);
-            return false;
-        }
-        api->lanes[number] = lane;
-    }
-    struct open_call **last = &lane->first;
-    while (*last != NULL)
-        last = &(*last)->next_in_lane;
-    *last = c;
-    pthread_cond_broadcast(&api->changed);
-    return true;
-}
-
-static struct open_call *opened(struct api *api, const json_t *id, const struct api_method *m,
-                                const json_t *params)
-{
-    struct open_call *c = calloc(1, sizeof *c);
-    if (c != NULL)
-        *c = (struct open_call){
-            .api = api, .method = m, .id = json_deep_copy(id), .params = json_deep_copy(params)};
-    return c;
-}
-
-/* A client that starts a call which waits, and then another, means them in this order: it has begun, or the
- * moment is over that it takes to begin. With the lock held. */
-static void await_begun(struct api *api, uint64_t number)
-{
-    struct timespec moment;
-    clock_gettime(CLOCK_MONOTONIC, &moment);
-    moment.tv_nsec += MOMENT_NS;
-    moment.tv_sec += moment.tv_nsec / 1000000000;
-    moment.tv_nsec %= 1000000000;
-    while (api->passed < number)
-        if (pthread_cond_timedwait(&api->changed, &api->lock, &moment) != 0)
-            break;
-}
-
-static void later(struct api *api, const json_t *id, const struct api_method *m, struct params *p, long lane)
-{
-    struct open_call *c = opened(api, id, m, p->object);
-    bool good = c != NULL;
-    pthread_mutex_lock(&api->lock);
-    if (good) {
-        uint64_t number = c->number = ++api->begun;
-        c->next = api->open;
-        api->open = c;
-        good = lane >= 0 ? into_lane(api, (size_t)lane, c) : spawn(api, run_alone, c);
-        if (!good)
-            api->open = c->next;
-        else if (lane < 0)
-            await_begun(api, number);
-    }
-    pthread_mutex_unlock(&api->lock);
-    if (!good) {
-        agent_refuse(api->a, id, LINE_ROOM, "the agent itself has no room for another thread");
-        if (c != NULL)
-            let_go(c);
-    }
+    calls_wait_begins();
 }
 
 bool api_request(struct agent *a, const json_t *id, const char *method, struct params *p)
 {
-    const struct api_method *m = find(method);
     struct api *api = a->api;
-    if (m == NULL)
-        return false;
-    uint64_t lane = params_number(p, "thread", API_LANES - 1, true, API_LANES);
-    if (p->why[0] != '\0') {
-        agent_refuse(a, id, LINE_PARAMS, p->why);
-        p->why[0] = '\0';
-        return true;
+    if (api->control != NULL) {
+        const struct control_method *c = control_find(method);
+        if (c != NULL)
+            calls_request(&api->calls, id, c, p, control_waits(c));
+        return c != NULL;
     }
-    if (!a->synchronous && (lane < API_LANES || m->blocks)) {
-        later(api, id, m, p, lane < API_LANES ? (long)lane : -1);
-        return true;
-    }
-    json_t *result = perform(api, m, p);
-    answer(a, id, result, p);
-    p->why[0] = '\0';
-    return true;
+    const struct api_method *m = find(method);
+    if (m != NULL)
+        calls_request(&api->calls, id, m, p, m->blocks);
+    return m != NULL;
 }
 
 bool api_has(const char *method)
@@ -398,24 +192,34 @@ void api_then(struct api *api, const json_t *then, json_t *into)
 
 /* ---- from reset to reset ---- */
 
-bool api_start(struct agent *a, const json_t *config, const char **why)
+static struct api *api_new(struct agent *a, bool alone)
 {
     struct api *api = calloc(1, sizeof *api);
-    pthread_condattr_t monotonic;
-    if (api == NULL || !provider_start_calls(a->devices, a->device_count, config, why)) {
-        free(api);
-        return false;
-    }
+    if (api == NULL)
+        return NULL;
     api->a = a;
     api->since_ns = now_ns();
+    api->most_held = alone ? API_MOST_HELD : CONTROL_MOST_HELD;
     pthread_mutex_init(&api->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&api->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    a->api = api;
-    a->started = true;
-    return true;
+    api->calls = (struct calls){.client = &a->client,
+                                .perform = alone ? perform : control_perform,
+                                .context = api,
+                                .most = API_CALLS,
+                                .numbered = alone ? CALLS_THREADS : 0,
+                                .moment_ns = alone ? MOMENT_NS : CONTROL_MOMENT_NS};
+    calls_begin(&api->calls);
+    return api;
+}
+
+bool api_start(struct agent *a, const json_t *config, const char **why)
+{
+    const char *wire = json_string_value(json_object_get(config, "wire")), *device = NULL;
+    const bool alone = wire != NULL && strcmp(wire, "api") == 0;
+    bool good = alone ? provider_start_calls(a->devices, a->device_count, config, why)
+                      : (device = provider_start(a->device, config, why)) != NULL;
+    if (good)
+        a->api = api_new(a, alone);
+    return a->api != NULL && (alone || control_start(a->api, device, why));
 }
 
 static void *close_all(void *context)
@@ -432,42 +236,23 @@ static void *close_all(void *context)
         if (open)
             (void)VipCloseNic(handle);
     }
-    leave(api);
+    calls_left(&api->calls);
     return NULL;
 }
 
-static bool await_end(struct api *api)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += API_LONGEST_CLOSE_S;
-    while (api->busy > 0)
-        if (pthread_cond_timedwait(&api->changed, &api->lock, &until) == ETIMEDOUT)
-            return api->busy == 0;
-    return true;
-}
-
+/* Closing a NIC ends what is blocked in it (VI-DG 3.1.2). What completes meanwhile may be told. */
 bool api_stop(struct agent *a)
 {
     struct api *api = a->api;
     if (api == NULL)
         return !a->caught;
-    pthread_mutex_lock(&api->lock);
-    api->closing = true;
-    pthread_cond_broadcast(&api->changed);
-    pthread_mutex_unlock(&api->lock);
+    calls_stop(&api->calls);
     provider_cut();
-    pthread_mutex_lock(&api->lock);
-    bool closer = spawn(api, close_all, api);
-    bool ended = await_end(api) && closer;
-    for (struct open_call *c = api->open; c != NULL; c = c->next)
-        if (!c->answered) {
-            agent_refuse(a, c->id, LINE_RESET, "reset; the call has not returned");
-            c->answered = true;
-        }
-    pthread_mutex_unlock(&api->lock);
+    bool closer = calls_spawn(&api->calls, close_all, api);
+    pthread_mutex_unlock(&a->order);
+    bool ended = calls_ended(&api->calls, API_LONGEST_CLOSE_MS) && closer;
+    pthread_mutex_lock(&a->order);
     a->api = NULL;
-    a->started = false;
     if (!ended) { /* somebody is inside: what it uses stays */
         a->caught = true;
         return false;
@@ -476,7 +261,8 @@ bool api_stop(struct agent *a)
     api_free_handlers(api);
     api_free_work(api);
     api_free_things(api);
-    pthread_cond_destroy(&api->changed);
+    control_free(api->control);
+    calls_free(&api->calls);
     pthread_mutex_destroy(&api->lock);
     free(api);
     return true;

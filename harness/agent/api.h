@@ -1,21 +1,22 @@
-/* Calls alone (wire "api" of the DUT protocol, section 9): every VIPL call as it is, in the thread that the
- * client names. Nothing is answered for the provider, so no lock of the agent's is held inside a call of it.
+/* Every VIPL call as it is (wire "api" of the DUT protocol, section 9), in the thread that the client names.
+ * Nothing is answered for the provider, and `lock` is not held inside a call of it. Of the other wires
+ * control.c makes the same calls.
  *
  * One struct api lives from one reset to the next. A call that never returns keeps it alive. */
 #ifndef FCVI_AGENT_API_H
 #define FCVI_AGENT_API_H
 
+#include "../lines/calls.h"
 #include "agent.h"
 
 enum {
-    API_LANES = 64,
     API_PLACES = 65536, /* numbers of one kind */
     API_GUARD = 64,     /* bytes behind what the provider writes to */
     API_HOST = 64,
     API_DISCRIMINATOR = 4096,
     API_SEGMENTS = 1024,
-    API_THREADS = 256,
-    API_LONGEST_CLOSE_S = 10,
+    API_CALLS = 256, /* that have not returned */
+    API_LONGEST_CLOSE_MS = 10000,
     API_GUARD_BYTE = 0xa7
 };
 
@@ -27,7 +28,7 @@ struct thing {
     size_t nic;                     /* where it was made */
     VIP_ULONG transfer;             /* of a NIC: its MaxTransferSize */
     VIP_UINT16 host, discriminator; /* of a NIC: lengths of its addresses */
-    bool open;                      /* of a NIC */
+    bool open;                      /* a NIC that is not closed, a VI, conn or mem that the provider holds */
     uintptr_t ptag;                 /* of a VI */
     unsigned char *bytes;           /* of memory: what is registered */
     size_t length;
@@ -61,16 +62,17 @@ struct pool {
     bool used[64];
 };
 
-struct api_lane;
+struct control;
 
 /* What a client makes the agent hold until the next reset: memory that it registers, Descriptors, what
  * handlers are to do. */
-enum { API_MOST_HELD = 1 << 30 };
+enum { API_MOST_HELD = 1 << 30, CONTROL_MOST_HELD = 1 << 28 };
 
 struct api {
     struct agent *a;
-    pthread_mutex_t lock; /* of all that follows */
-    pthread_cond_t changed;
+    struct calls calls;
+    struct control *control; /* NULL: calls alone */
+    pthread_mutex_t lock;    /* of all that follows */
     struct things things[KINDS];
     struct posted *latest, *out;
     uint64_t descriptors, outstanding;
@@ -78,26 +80,22 @@ struct api {
     struct registration *registrations;
     unsigned handlers_running; /* guarded by lock */
     uint64_t registration_count;
-    size_t held; /* bytes, of at most API_MOST_HELD */
-    struct open_call *open;
-    unsigned busy;          /* threads inside, the one that reads not counted */
-    uint64_t begun, passed; /* calls in threads of their own; the newest that waits or has returned */
-    bool closing;
-    struct api_lane *lanes[API_LANES];
+    size_t held, most_held; /* bytes */
     uint64_t since_ns;
 };
 
+typedef json_t *api_function(struct api *api, struct params *p);
+
 /* ---- api.c ---- */
-/** reset of wire "api": false with *why. */
+/** reset: false with *why. */
 bool api_start(struct agent *a, const json_t *config, const char **why);
-/** Close every NIC and let go. False when a thread is still caught in the provider. */
+/** Close every NIC and let go; the agent's order is held once. False: a thread is still caught in the
+ * provider. */
 bool api_stop(struct agent *a);
 /** A request; it is answered now or later. False when there is no such method. */
 bool api_request(struct agent *a, const json_t *id, const char *method, struct params *p);
 /** Whether there is such a method. */
 bool api_has(const char *method);
-/** The calling thread begins to wait in its VIPL call. */
-void api_waits(void);
 /** A call from inside a handler: "result" or "error" into `into`. */
 void api_then(struct api *api, const json_t *then, json_t *into);
 uint64_t api_now_us(const struct api *api);
@@ -109,6 +107,15 @@ const char *api_enter(const char *call);
 void api_leave(const char *before);
 /** NULL when the provider said something that has no name. */
 json_t *api_result(VIP_RETURN vip);
+
+/* ---- control.c ---- */
+struct control_method;
+/** Opens the NIC and watches what completes. False with *why. */
+bool control_start(struct api *api, const char *device, const char **why);
+void control_free(struct control *c);
+const struct control_method *control_find(const char *name);
+bool control_waits(const struct control_method *m);
+json_t *control_perform(void *context, const void *method, struct params *p);
 
 /* A call of the provider's: its time and its name are kept for the answer and for handlers. */
 #define API_CALL(vip, name, ...)                                                                             \
@@ -138,6 +145,13 @@ uintptr_t api_newest_ptag(const struct api *api, size_t nic);
 VIP_ULONG api_timeout(struct params *p);
 void api_free_things(struct api *api);
 
+/* ---- api_memory.c ---- */
+/** Memory whose address says nothing of where else the process has anything: clients are told it. */
+unsigned char *region_new(size_t length);
+void region_free(unsigned char *bytes, size_t length);
+/** Its pages go before the reset: nobody uses them any more. */
+void api_release(struct api *api, size_t mem);
+
 /* ---- api_attributes.c ---- */
 VIP_VI_ATTRIBUTES api_attributes(struct api *api, struct params *p, size_t nic, struct provider_qos *room);
 json_t *api_attributes_json(struct api *api, const VIP_VI_ATTRIBUTES *v);
@@ -145,7 +159,10 @@ json_t *api_levels(unsigned bits);
 VIP_MEM_ATTRIBUTES api_mem_attributes(struct api *api, struct params *p, size_t nic);
 json_t *api_mem_attributes_json(struct api *api, const VIP_MEM_ATTRIBUTES *m);
 /** The address of params into room of API_ADDRESS bytes; false with p->why. */
-enum { API_ADDRESS = 4 + API_HOST + API_DISCRIMINATOR + API_GUARD };
+enum {
+    API_HEAD = offsetof(VIP_NET_ADDRESS, HostAddress),
+    API_ADDRESS = API_HEAD + API_HOST + API_DISCRIMINATOR + API_GUARD
+};
 union api_address {
     VIP_NET_ADDRESS net;
     unsigned char bytes[API_ADDRESS + 12];
@@ -160,8 +177,6 @@ void api_free_work(struct api *api);
 
 /* ---- api_handlers.c ---- */
 void api_free_handlers(struct api *api);
-
-typedef json_t *api_function(struct api *api, struct params *p);
 
 api_function api_open_nic, api_close_nic, api_query_nic, api_error_callback, api_create_ptag,
     api_destroy_ptag, api_ns_init, api_ns_by_name, api_ns_by_addr, api_ns_shutdown, api_query_smi;

@@ -108,8 +108,6 @@ json_t *api_mem_attributes_json(struct api *api, const VIP_MEM_ATTRIBUTES *m)
                      (int)(m->EnableRdmaRead != 0));
 }
 
-enum { HEAD = offsetof(VIP_NET_ADDRESS, HostAddress) };
-
 bool api_address(struct params *p, const char *name, union api_address *out)
 {
     unsigned char host[API_HOST], discriminator[API_DISCRIMINATOR];
@@ -124,8 +122,8 @@ bool api_address(struct params *p, const char *name, union api_address *out)
         return false;
     out->net.HostAddressLen = (VIP_UINT16)hosts;
     out->net.DiscriminatorLen = (VIP_UINT16)length;
-    memcpy(out->bytes + HEAD, host, hosts);
-    memcpy(out->bytes + HEAD + hosts, discriminator, length);
+    memcpy(out->bytes + API_HEAD, host, hosts);
+    memcpy(out->bytes + API_HEAD + hosts, discriminator, length);
     return true;
 }
 
@@ -134,8 +132,8 @@ json_t *api_address_json(const union api_address *u)
     size_t host = u->net.HostAddressLen <= API_HOST ? u->net.HostAddressLen : API_HOST;
     size_t length =
         u->net.DiscriminatorLen <= API_DISCRIMINATOR ? u->net.DiscriminatorLen : API_DISCRIMINATOR;
-    return json_pack("{s:o, s:o}", "host", api_bytes(u->bytes + HEAD, host), "discriminator",
-                     api_bytes(u->bytes + HEAD + host, length));
+    return json_pack("{s:o, s:o}", "host", api_bytes(u->bytes + API_HEAD, host), "discriminator",
+                     api_bytes(u->bytes + API_HEAD + host, length));
 }
 
 bool api_guard_stands(const unsigned char *at, size_t length)

@@ -139,7 +139,7 @@ static json_t *called(struct registration *r, const void *nic, const void *vi)
  * may be told: the client sees both. */
 static void tell(struct registration *r, json_t *said)
 {
-    if (r->then != NULL && !r->api->closing)
+    if (r->then != NULL && !r->api->calls.ending)
         api_then(r->api, r->then, said);
     agent_notify(r->api->a, "notify", said);
     left(r->api);
@@ -301,6 +301,14 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *e)
     pthread_mutex_lock(&r->api->lock);
     json_object_set_new(said, "cq", told_handle(r->api, KIND_CQ, e->CQHandle));
     pthread_mutex_unlock(&r->api->lock);
+    if (r->api->control != NULL) { /* section 6 has these alone */
+        json_t *vi = json_object_get(said, "vi");
+        json_t *plain = json_pack("{s:O, s:s}", "vi", vi, "code", name);
+        if (json_integer_value(vi) < 0)
+            json_object_set_new(plain, "vi", json_null());
+        json_decref(said);
+        said = plain;
+    }
     agent_notify(r->api->a, "error", said);
     left(r->api);
 }

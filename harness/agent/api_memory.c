@@ -5,9 +5,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, MOST_PATTERN = 4096 };
+
+enum { TRIES = 64 };
+
+static size_t whole_pages(size_t length)
+{
+    return (length / PAGE + 1) * PAGE;
+}
+
+/* A place of our own choosing, far from where the system puts programs, heaps and stacks. */
+unsigned char *region_new(size_t length)
+{
+    const uintptr_t first = 0x520000000000u, pages = (uintptr_t)1 << 28;
+    for (int i = 0; i < TRIES; i++) {
+        uintptr_t place;
+        if (getrandom(&place, sizeof place, 0) != sizeof place)
+            return NULL;
+        place = first + place % pages * PAGE;
+        void *got = mmap((void *)place, whole_pages(length),
+                         PROT_READ | PROT_WRITE, /* NOLINT: an address by number */
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got == (void *)place) /* NOLINT */
+            return got;
+        if (got != MAP_FAILED)
+            munmap(got, whole_pages(length));
+    }
+    return NULL;
+}
+
+void region_free(unsigned char *bytes, size_t length)
+{
+    if (bytes != NULL)
+        munmap(bytes, whole_pages(length));
+}
 
 struct wanted {
     size_t length, align;
@@ -87,7 +121,7 @@ static bool choose(struct api *api, struct params *p, struct thing *t)
     return p->why[0] == '\0';
 }
 
-static VIP_MEM_ATTRIBUTES attributes_of(struct api *api, struct params *p, size_t nic)
+static VIP_MEM_ATTRIBUTES memory_attributes(struct api *api, struct params *p, size_t nic)
 {
     VIP_MEM_ATTRIBUTES m;
     if (params_has(p, "MemAttribs")) {
@@ -107,7 +141,7 @@ static VIP_MEM_ATTRIBUTES attributes_of(struct api *api, struct params *p, size_
     return m;
 }
 
-static size_t nic_of(struct api *api, struct params *p, VIP_NIC_HANDLE *nic)
+static size_t nic_of_memory(struct api *api, struct params *p, VIP_NIC_HANDLE *nic)
 {
     const struct thing *t = api_nic(api, p, nic);
     return t != NULL ? (size_t)(t - api->things[KIND_NIC].at) : API_PLACES;
@@ -120,8 +154,8 @@ json_t *api_register_mem(struct api *api, struct params *p)
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
     pthread_mutex_lock(&api->lock);
-    t.nic = nic_of(api, p, &nic);
-    VIP_MEM_ATTRIBUTES attributes = attributes_of(api, p, t.nic);
+    t.nic = nic_of_memory(api, p, &nic);
+    VIP_MEM_ATTRIBUTES attributes = memory_attributes(api, p, t.nic);
     pthread_mutex_unlock(&api->lock);
     if (p->why[0] != '\0' || !choose(api, p, &t))
         return NULL;
@@ -131,6 +165,7 @@ json_t *api_register_mem(struct api *api, struct params *p)
     uint64_t value = 0;
     memcpy(&value, &handle, sizeof handle < sizeof value ? sizeof handle : sizeof value);
     t.value = (uintptr_t)value;
+    t.open = vip == VIP_SUCCESS;
     pthread_mutex_lock(&api->lock);
     long n = api_add(api, p, KIND_MEM, t); /* also when it failed: its pages go with the reset */
     pthread_mutex_unlock(&api->lock);
@@ -149,11 +184,11 @@ struct named {
 };
 
 /* mem, and in its place or beside it va and handle. */
-static bool named(struct api *api, struct params *p, struct named *out)
+static bool memory_named(struct api *api, struct params *p, struct named *out)
 {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&api->lock);
-    out->number = nic_of(api, p, &out->nic);
+    out->number = nic_of_memory(api, p, &out->nic);
     if (json_object_get(p->object, "mem") != NULL) {
         const struct thing *t = api_thing(api, p, "mem", KIND_MEM);
         out->address = t != NULL ? t->bytes : NULL;
@@ -177,7 +212,7 @@ json_t *api_deregister_mem(struct api *api, struct params *p)
 {
     struct named n;
     VIP_RETURN vip;
-    if (!named(api, p, &n))
+    if (!memory_named(api, p, &n))
         return NULL;
     API_CALL(vip, VipDeregisterMem, n.nic, n.address, n.handle);
     return api_result(vip);
@@ -188,7 +223,7 @@ json_t *api_query_mem(struct api *api, struct params *p)
     VIP_MEM_ATTRIBUTES attributes;
     struct named n;
     VIP_RETURN vip;
-    if (!named(api, p, &n))
+    if (!memory_named(api, p, &n))
         return NULL;
     memset(&attributes, 0, sizeof attributes);
     API_CALL(vip, VipQueryMem, n.nic, n.address, n.handle, &attributes);
@@ -207,15 +242,28 @@ json_t *api_set_mem(struct api *api, struct params *p)
     VIP_RETURN vip;
     if (!params_has(p, "MemAttribs"))
         params_wrong(p, "MemAttribs", "an object");
-    if (!named(api, p, &n))
+    if (!memory_named(api, p, &n))
         return NULL;
     pthread_mutex_lock(&api->lock);
-    VIP_MEM_ATTRIBUTES attributes = attributes_of(api, p, n.number);
+    VIP_MEM_ATTRIBUTES attributes = memory_attributes(api, p, n.number);
     pthread_mutex_unlock(&api->lock);
     if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipSetMemAttributes, n.nic, n.address, n.handle, &attributes);
     return api_result(vip);
+}
+
+void api_release(struct api *api, size_t mem)
+{
+    pthread_mutex_lock(&api->lock);
+    struct thing *t = &api->things[KIND_MEM].at[mem];
+    if (t->pages != NULL) {
+        munmap(t->pages, t->pages_length);
+        api->held -= t->length;
+    }
+    t->pages = NULL;
+    t->readable = t->open = false;
+    pthread_mutex_unlock(&api->lock);
 }
 
 /* ---- looked at from outside ---- */
@@ -261,11 +309,7 @@ static uint64_t now_us(void *context)
 
 static bool is_ending(void *context)
 {
-    struct api *api = context;
-    pthread_mutex_lock(&api->lock);
-    bool closing = api->closing;
-    pthread_mutex_unlock(&api->lock);
-    return closing;
+    return ((struct api *)context)->calls.ending;
 }
 
 static struct memory_owner owner_of(struct api *api)

@@ -56,7 +56,7 @@ json_t *api_open_nic(struct api *api, struct params *p)
 }
 
 /* The number and the handle of the NIC of a call. False when the parameters are wrong. */
-static bool nic_of(struct api *api, struct params *p, size_t *number, VIP_NIC_HANDLE *nic)
+static bool number_of_nic(struct api *api, struct params *p, size_t *number, VIP_NIC_HANDLE *nic)
 {
     lock(api);
     const struct thing *t = api_nic(api, p, nic);
@@ -70,7 +70,7 @@ json_t *api_close_nic(struct api *api, struct params *p)
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
     size_t n;
-    if (!nic_of(api, p, &n, &nic))
+    if (!number_of_nic(api, p, &n, &nic))
         return NULL;
     API_CALL(vip, VipCloseNic, nic);
     if (vip == VIP_SUCCESS && n < API_PLACES) {
@@ -81,7 +81,7 @@ json_t *api_close_nic(struct api *api, struct params *p)
     return api_result(vip);
 }
 
-static json_t *attributes_of(const VIP_NIC_ATTRIBUTES *n)
+static json_t *nic_attributes_json(const VIP_NIC_ATTRIBUTES *n)
 {
     size_t host = n->NicAddressLen <= API_HOST ? n->NicAddressLen : API_HOST;
     json_t *said = json_object();
@@ -120,13 +120,13 @@ json_t *api_query_nic(struct api *api, struct params *p)
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
     size_t n;
-    if (!nic_of(api, p, &n, &nic))
+    if (!number_of_nic(api, p, &n, &nic))
         return NULL;
     memset(&attributes, 0, sizeof attributes);
     API_CALL(vip, VipQueryNic, nic, &attributes);
     json_t *result = api_result(vip);
     if (vip == VIP_SUCCESS)
-        json_object_set_new(result, "NicAttribs", attributes_of(&attributes));
+        json_object_set_new(result, "NicAttribs", nic_attributes_json(&attributes));
     return result;
 }
 
@@ -138,7 +138,7 @@ json_t *api_create_ptag(struct api *api, struct params *p)
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
     size_t n;
-    if (!nic_of(api, p, &n, &nic))
+    if (!number_of_nic(api, p, &n, &nic))
         return NULL;
     API_CALL(vip, VipCreatePtag, nic, &ptag);
     json_t *result = api_result(vip);
@@ -157,7 +157,7 @@ json_t *api_destroy_ptag(struct api *api, struct params *p)
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
     size_t n;
-    nic_of(api, p, &n, &nic);
+    number_of_nic(api, p, &n, &nic);
     lock(api);
     VIP_PROTECTION_HANDLE ptag = api_handle(api, p, "ptag", KIND_PTAG);
     unlock(api);
@@ -177,7 +177,7 @@ json_t *api_ns_init(struct api *api, struct params *p)
     size_t n;
     if (info != NULL && !json_is_null(info) && !json_is_string(info))
         params_wrong(p, "NSInitInfo", "a string or null");
-    if (!nic_of(api, p, &n, &nic))
+    if (!number_of_nic(api, p, &n, &nic))
         return NULL;
     char *text = json_is_string(info) ? strdup(json_string_value(info)) : NULL;
     API_CALL(vip, VipNSInit, nic, text);
@@ -190,13 +190,13 @@ json_t *api_ns_shutdown(struct api *api, struct params *p)
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
     size_t n;
-    if (!nic_of(api, p, &n, &nic))
+    if (!number_of_nic(api, p, &n, &nic))
         return NULL;
     API_CALL(vip, VipNSShutdown, nic);
     return api_result(vip);
 }
 
-enum { HEAD = offsetof(VIP_NET_ADDRESS, HostAddress), LONGEST_NAME = 65536 };
+enum { LONGEST_NAME = 65536 };
 
 /* As long as the room that is said: what stands behind it is the guard. */
 static size_t room_of(struct api *api, struct params *p, size_t nic)
@@ -216,7 +216,7 @@ json_t *api_ns_by_name(struct api *api, struct params *p)
     if (name == NULL || (!json_is_null(name) && !json_is_string(name)))
         params_wrong(p, "Name", "a string or null");
     VIP_ULONG index = (VIP_ULONG)params_number(p, "NameIndex", UINT32_MAX, true, 0);
-    nic_of(api, p, &n, &nic);
+    number_of_nic(api, p, &n, &nic);
     size_t room = p->why[0] == '\0' ? room_of(api, p, n) : 0;
     size_t size = sizeof(VIP_NET_ADDRESS) + room + API_GUARD;
     VIP_NET_ADDRESS *place = p->why[0] == '\0' ? malloc(size) : NULL;
@@ -233,11 +233,12 @@ json_t *api_ns_by_name(struct api *api, struct params *p)
     if (vip == VIP_SUCCESS) {
         size_t length = place->HostAddressLen <= room ? place->HostAddressLen : room;
         json_object_set_new(result, "Address",
-                            json_pack("{s:o, s:s}", "host", api_bytes((unsigned char *)place + HEAD, length),
-                                      "discriminator", ""));
+                            json_pack("{s:o, s:s}", "host",
+                                      api_bytes((unsigned char *)place + API_HEAD, length), "discriminator",
+                                      ""));
     }
     json_object_set_new(result, "guard",
-                        json_boolean(api_guard_stands((unsigned char *)place + HEAD + room, API_GUARD)));
+                        json_boolean(api_guard_stands((unsigned char *)place + API_HEAD + room, API_GUARD)));
     free(text);
     free(place);
     return result;
@@ -250,7 +251,7 @@ json_t *api_ns_by_addr(struct api *api, struct params *p)
     VIP_RETURN vip;
     size_t n;
     size_t room = (size_t)params_number(p, "NameLen", LONGEST_NAME, false, 0);
-    nic_of(api, p, &n, &nic);
+    number_of_nic(api, p, &n, &nic);
     if (!api_address(p, "Address", &address))
         return NULL;
     char *name = malloc(room + API_GUARD);
@@ -275,12 +276,12 @@ json_t *api_ns_by_addr(struct api *api, struct params *p)
 
 /* ---- auto-discovery ---- */
 
-enum { MOST_PLACES = 1024, PLACE = HEAD + API_HOST + API_GUARD };
+enum { MOST_PLACES = 1024, PLACE = API_HEAD + API_HOST + API_GUARD };
 
 static bool places_stand(const unsigned char *places, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!api_guard_stands(places + i * PLACE + HEAD + API_HOST, API_GUARD))
+        if (!api_guard_stands(places + i * PLACE + API_HEAD + API_HOST, API_GUARD))
             return false;
     return true;
 }
@@ -293,7 +294,7 @@ static json_t *found(const unsigned char *places, size_t count)
         memcpy(&length, places + i * PLACE, sizeof length);
         json_array_append_new(
             list, json_pack("{s:o, s:s}", "host",
-                            api_bytes(places + i * PLACE + HEAD, length <= API_HOST ? length : API_HOST),
+                            api_bytes(places + i * PLACE + API_HEAD, length <= API_HOST ? length : API_HOST),
                             "discriminator", ""));
     }
     return list;
@@ -312,7 +313,7 @@ json_t *api_query_smi(struct api *api, struct params *p)
                                            : (VIP_ULONG)VIP_SMI_AUTODISCOVERY;
     list.NumberOfHops = (VIP_ULONG)params_number(p, "NumberOfHops", UINT32_MAX, true, 1);
     list.NumAdAddrs = (VIP_ULONG)count;
-    nic_of(api, p, &n, &nic);
+    number_of_nic(api, p, &n, &nic);
     unsigned char *places = p->why[0] == '\0' ? malloc((count + 1) * PLACE) : NULL;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     list.ADAddrArray = p->why[0] == '\0' ? calloc(count + 1, sizeof *list.ADAddrArray) : NULL;

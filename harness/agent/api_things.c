@@ -68,7 +68,7 @@ long api_add(struct api *api, struct params *p, enum kind kind, struct thing thi
 
 bool api_hold(struct api *api, struct params *p, size_t bytes, const char *what)
 {
-    if (bytes > API_MOST_HELD - api->held) {
+    if (bytes > api->most_held - api->held) {
         params_no_room(p, what);
         return false;
     }

@@ -13,18 +13,29 @@ static void *handle_of(struct api *api, struct params *p, const char *name, enum
     return handle;
 }
 
+/* The provider holds it no longer. */
+static json_t *given_back(struct api *api, struct params *p, const char *name, enum kind kind, VIP_RETURN vip)
+{
+    pthread_mutex_lock(&api->lock);
+    struct thing *t = vip == VIP_SUCCESS ? api_thing(api, p, name, kind) : NULL;
+    if (t != NULL)
+        t->open = false;
+    pthread_mutex_unlock(&api->lock);
+    return api_result(vip);
+}
+
 static size_t nic_number(struct api *api, const struct thing *nic)
 {
     return nic != NULL ? (size_t)(nic - api->things[KIND_NIC].at) : API_PLACES;
 }
 
 /* A CQ that is not mentioned is none. */
-static VIP_CQ_HANDLE cq_of(struct api *api, struct params *p, const char *name)
+static VIP_CQ_HANDLE cq_or_none(struct api *api, struct params *p, const char *name)
 {
     return json_object_get(p->object, name) != NULL ? api_handle(api, p, name, KIND_CQ) : NULL;
 }
 
-static VIP_VI_ATTRIBUTES attributes_of(struct api *api, struct params *p, size_t nic,
+static VIP_VI_ATTRIBUTES vi_attributes(struct api *api, struct params *p, size_t nic,
                                        struct provider_qos *room)
 {
     struct params table = params_table(p, "ViAttribs");
@@ -45,8 +56,8 @@ json_t *api_create_vi(struct api *api, struct params *p)
     VIP_RETURN vip;
     pthread_mutex_lock(&api->lock);
     size_t n = nic_number(api, api_nic(api, p, &nic));
-    VIP_CQ_HANDLE send = cq_of(api, p, "SendCQHandle"), recv = cq_of(api, p, "RecvCQHandle");
-    VIP_VI_ATTRIBUTES v = attributes_of(api, p, n, &room);
+    VIP_CQ_HANDLE send = cq_or_none(api, p, "SendCQHandle"), recv = cq_or_none(api, p, "RecvCQHandle");
+    VIP_VI_ATTRIBUTES v = vi_attributes(api, p, n, &room);
     pthread_mutex_unlock(&api->lock);
     if (p->why[0] != '\0')
         return NULL;
@@ -56,7 +67,8 @@ json_t *api_create_vi(struct api *api, struct params *p)
         return result;
     pthread_mutex_lock(&api->lock);
     long number =
-        api_add(api, p, KIND_VI, (struct thing){.value = (uintptr_t)vi, .nic = n, .ptag = (uintptr_t)v.Ptag});
+        api_add(api, p, KIND_VI,
+                (struct thing){.value = (uintptr_t)vi, .nic = n, .ptag = (uintptr_t)v.Ptag, .open = true});
     pthread_mutex_unlock(&api->lock);
     json_object_set_new(result, "vi", json_integer(number));
     json_object_set_new(result, "value", api_hex((uintptr_t)vi));
@@ -70,7 +82,7 @@ json_t *api_destroy_vi(struct api *api, struct params *p)
     if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipDestroyVi, vi);
-    return api_result(vip);
+    return given_back(api, p, "vi", KIND_VI, vip);
 }
 
 static void add_state(json_t *result, VIP_VI_STATE state)
@@ -121,7 +133,7 @@ json_t *api_set_vi(struct api *api, struct params *p)
     size_t n = t != NULL ? (size_t)(t - api->things[KIND_VI].at) : API_PLACES;
     VIP_VI_HANDLE vi = t != NULL ? (void *)t->value : NULL; /* NOLINT(performance-no-int-to-ptr) */
     size_t nics = api->things[KIND_NIC].count;
-    VIP_VI_ATTRIBUTES v = attributes_of(api, p, t != NULL ? t->nic : nics > 0 ? nics - 1 : 0, &room);
+    VIP_VI_ATTRIBUTES v = vi_attributes(api, p, t != NULL ? t->nic : nics > 0 ? nics - 1 : 0, &room);
     pthread_mutex_unlock(&api->lock);
     if (p->why[0] != '\0')
         return NULL;
@@ -135,8 +147,6 @@ json_t *api_set_vi(struct api *api, struct params *p)
 }
 
 /* ---- connections ---- */
-
-enum { HEAD = offsetof(VIP_NET_ADDRESS, HostAddress) };
 
 /* RemoteAddr has the room that VI-DG 3.3.1 asks for, of this NIC, and a guard behind it. */
 json_t *api_connect_wait(struct api *api, struct params *p)
@@ -166,10 +176,11 @@ json_t *api_connect_wait(struct api *api, struct params *p)
     json_t *result = api_result(vip);
     json_object_set_new(
         result, "guard",
-        json_boolean(api_guard_stands((unsigned char *)from + HEAD + host + room, API_GUARD)));
+        json_boolean(api_guard_stands((unsigned char *)from + API_HEAD + host + room, API_GUARD)));
     if (vip == VIP_SUCCESS) {
         pthread_mutex_lock(&api->lock);
-        long number = api_add(api, p, KIND_CONN, (struct thing){.value = (uintptr_t)conn, .nic = n});
+        long number =
+            api_add(api, p, KIND_CONN, (struct thing){.value = (uintptr_t)conn, .nic = n, .open = true});
         json_object_set_new(result, "RemoteViAttribs", api_attributes_json(api, &remote));
         pthread_mutex_unlock(&api->lock);
         json_object_set_new(result, "conn", json_integer(number));
@@ -188,7 +199,7 @@ json_t *api_connect_accept(struct api *api, struct params *p)
     if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipConnectAccept, conn, vi);
-    return api_result(vip);
+    return given_back(api, p, "conn", KIND_CONN, vip);
 }
 
 json_t *api_connect_reject(struct api *api, struct params *p)
@@ -198,7 +209,7 @@ json_t *api_connect_reject(struct api *api, struct params *p)
     if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipConnectReject, conn);
-    return api_result(vip);
+    return given_back(api, p, "conn", KIND_CONN, vip);
 }
 
 struct ends {

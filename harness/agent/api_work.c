@@ -169,6 +169,16 @@ static void take_out(struct api *api, struct posted *d)
     if (d->next_out != NULL)
         d->next_out->previous_out = d->previous_out;
     api->outstanding--;
+    if (d->slot >= 0)
+        d->pool->used[d->slot] = false;
+    if (api->control == NULL)
+        return;
+    struct posted **place = &api->latest; /* nobody asks for it again */
+    while (*place != d)
+        place = &(*place)->earlier;
+    *place = d->earlier;
+    api->held -= sizeof *d;
+    free(d);
 }
 
 /* The oldest that is under way at this address; else the newest that ever was, with *again. */
@@ -234,11 +244,8 @@ json_t *api_done_json(struct api *api, const VIP_DESCRIPTOR *d)
                                 : json_null());
         json_object_set_new(said, "hex", api_bytes((const unsigned char *)d, bytes));
     }
-    if (known != NULL && !again) {
+    if (known != NULL && !again)
         take_out(api, known);
-        if (known->slot >= 0)
-            known->pool->used[known->slot] = false;
-    }
     pthread_mutex_unlock(&api->lock);
     return said;
 }
@@ -262,8 +269,6 @@ static json_t *hand_over(struct api *api, VIP_VI_HANDLE vi, bool recv, struct po
     }
     pthread_mutex_lock(&api->lock);
     take_out(api, d);
-    if (d->slot >= 0)
-        d->pool->used[d->slot] = false;
     pthread_mutex_unlock(&api->lock);
     return result;
 }

@@ -22,11 +22,6 @@ void agent_notify(struct agent *a, const char *method, json_t *params)
     client_notify(&a->client, method, params);
 }
 
-json_t *agent_result(VIP_RETURN vip)
-{
-    return api_result(vip);
-}
-
 /* ---- in ---- */
 
 /* ---- frames, when the client's stream is the wire ---- */
@@ -37,7 +32,7 @@ static const char *const eof_names[] = {"n", "t", "ni", "a", NULL};
 static const uint8_t eof_codes[] = {0x41, 0x42, 0x49, 0x50};
 enum { LONGEST_FRAME = 24 + 2112, F_CTL = 9, SEQ_CNT = 14, END_SEQUENCE = 0x08 };
 
-static const char *name_of(uint8_t code, const char *const *names, const uint8_t *codes)
+static const char *word_of(uint8_t code, const char *const *names, const uint8_t *codes)
 {
     size_t i = 0;
     while (names[i + 1] != NULL && codes[i] != code)
@@ -45,7 +40,7 @@ static const char *name_of(uint8_t code, const char *const *names, const uint8_t
     return names[i];
 }
 
-static uint8_t code_of(const char *name, const char *const *names, const uint8_t *codes)
+static uint8_t code_of_word(const char *name, const char *const *names, const uint8_t *codes)
 {
     size_t i = 0;
     while (names[i + 1] != NULL && strcmp(names[i], name) != 0)
@@ -65,8 +60,8 @@ static void send_frame(void *context, const struct provider_frame *frame)
     hex[2 * length] = '\0';
     agent_notify(context, "frame",
                  json_pack("{s:s, s:s, s:s, s:s}", "hex", hex, "sof",
-                           name_of(frame->sof, sof_names, sof_codes), "eof",
-                           name_of(frame->eof, eof_names, eof_codes), "crc", frame->crc_ok ? "ok" : "bad"));
+                           word_of(frame->sof, sof_names, sof_codes), "eof",
+                           word_of(frame->eof, eof_names, eof_codes), "crc", frame->crc_ok ? "ok" : "bad"));
 }
 
 /* A frame that is none, or that comes too fast, is lost, as on any wire. */
@@ -83,14 +78,14 @@ static void take_frame(struct params *p)
     bool later = length > SEQ_CNT + 1 && (bytes[SEQ_CNT] | bytes[SEQ_CNT + 1]) != 0;
     bool ends = length <= F_CTL || (bytes[F_CTL] & END_SEQUENCE) != 0;
     const struct provider_frame frame = {bytes, length,
-                                         code_of(sof != NULL ? sof
-                                                 : later     ? "n3"
-                                                             : "i3",
-                                                 sof_names, sof_codes),
-                                         code_of(eof != NULL ? eof
-                                                 : ends      ? "t"
-                                                             : "n",
-                                                 eof_names, eof_codes),
+                                         code_of_word(sof != NULL ? sof
+                                                      : later     ? "n3"
+                                                                  : "i3",
+                                                      sof_names, sof_codes),
+                                         code_of_word(eof != NULL ? eof
+                                                      : ends      ? "t"
+                                                                  : "n",
+                                                      eof_names, eof_codes),
                                          strcmp(crc, "ok") == 0};
     (void)provider_frame(&frame);
 }
@@ -107,9 +102,8 @@ static json_t *pics_of(const struct agent *a)
     return pics;
 }
 
-static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
+static json_t *hello(struct agent *a, struct params *p)
 {
-    (void)id;
     const uint64_t version = params_number(p, "protocol", 2, false, 0);
     if (version == 0)
         params_wrong(p, "protocol", "1 or 2");
@@ -133,10 +127,9 @@ static json_t *call_hello(struct agent *a, const json_t *id, struct params *p)
     return answer;
 }
 
-static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)
+static json_t *reset(struct agent *a, struct params *p)
 {
     const char *why = NULL;
-    (void)id;
     const json_t *wire = json_object_get(p->object, "wire");
     bool is_api = json_is_string(wire) && strcmp(json_string_value(wire), "api") == 0;
     bool is_tcp = json_is_string(wire) && strcmp(json_string_value(wire), "tcp") == 0;
@@ -146,80 +139,37 @@ static json_t *call_reset(struct agent *a, const json_t *id, struct params *p)
         params_no_room(p, "resets: a call of the provider's has not returned");
         return NULL;
     }
-    agent_stop(a);
+    (void)api_stop(a);
     json_t *config = json_copy((json_t *)(uintptr_t)p->object);
     if (!json_is_string(json_object_get(config, "revision")))
         json_object_set_new(config, "revision", json_string(a->revision));
-    bool started = is_api ? api_start(a, config, &why) : agent_start(a, config, &why);
+    bool started = api_start(a, config, &why);
     json_decref(config);
     if (started)
         return json_object();
-    agent_stop(a);
+    (void)api_stop(a);
     snprintf(p->why, sizeof p->why, "the NIC cannot be configured so: %s", why != NULL ? why : "unknown");
     return NULL;
 }
 
-struct method {
-    const char *name;
-    agent_call *call;
-};
-
-static const struct method methods[] = {{"hello", call_hello},
-                                        {"reset", call_reset},
-                                        {"VipCreateVi", call_create_vi},
-                                        {"VipDestroyVi", call_destroy_vi},
-                                        {"VipQueryVi", call_query_vi},
-                                        {"VipConnectWait", call_connect_wait},
-                                        {"VipConnectAccept", call_connect_accept},
-                                        {"VipConnectReject", call_connect_reject},
-                                        {"VipConnectRequest", call_connect_request},
-                                        {"VipConnectPeerRequest", call_peer_request},
-                                        {"VipConnectPeerDone", call_peer_done},
-                                        {"VipConnectPeerWait", call_peer_wait},
-                                        {"VipDisconnect", call_disconnect},
-                                        {"VipRegisterMem", call_register_mem},
-                                        {"VipDeregisterMem", call_deregister_mem},
-                                        {"mem.read", call_mem_read},
-                                        {"mem.write", call_mem_write},
-                                        {"VipPostSend", call_post_send},
-                                        {"VipPostRecv", call_post_recv},
-                                        {"VipSendDone", call_send_done},
-                                        {"VipRecvDone", call_recv_done}};
-
 static void request(struct agent *a, const json_t *id, const char *method, struct params *p)
 {
-    const struct method *m = NULL;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(methods[i].name, method) == 0)
-            m = &methods[i];
-    if (a->api != NULL && !a->client.closed &&
-        (m == NULL || (m->call != call_hello && m->call != call_reset))) {
+    const bool is_hello = strcmp(method, "hello") == 0, is_reset = strcmp(method, "reset") == 0;
+    if (!is_hello && !is_reset && (a->api == NULL || a->client.closed)) {
+        const bool known = api_has(method);
+        agent_refuse(a, id, known ? LINE_NOT_RESET : LINE_METHOD,
+                     known ? "before hello with the token, and the first reset" : "no such method");
+    } else if (is_reset && a->client.closed) {
+        agent_refuse(a, id, LINE_NOT_RESET, "hello has to name the token first");
+    } else if (!is_hello && !is_reset) {
         if (!api_request(a, id, method, p))
             agent_refuse(a, id, LINE_METHOD, "no such method");
-        return;
-    }
-    if (m == NULL && !a->started && api_has(method)) {
-        agent_refuse(a, id, LINE_NOT_RESET, "before the first reset");
-        return;
-    }
-    if (m == NULL) {
-        agent_refuse(a, id, LINE_METHOD, "no such method");
-        return;
-    }
-    if (!a->started && m->call != call_hello && m->call != call_reset) {
-        agent_refuse(a, id, LINE_NOT_RESET, "before the first reset");
-        return;
-    }
-    if (a->client.closed && m->call != call_hello) {
-        agent_refuse(a, id, LINE_NOT_RESET, "hello has to name the token first");
-        return;
-    }
-    json_t *result = m->call(a, id, p);
-    if (p->why[0] != '\0') {
-        json_decref(result);
-        agent_refuse(a, id, p->room ? LINE_ROOM : LINE_PARAMS, p->why);
-    } else if (result != NULL) {
-        agent_answer(a, id, result);
+    } else {
+        json_t *result = is_hello ? hello(a, p) : reset(a, p);
+        if (result != NULL)
+            agent_answer(a, id, result);
+        else
+            agent_refuse(a, id, p->room ? LINE_ROOM : LINE_PARAMS, p->why);
     }
 }
 
@@ -228,9 +178,9 @@ static void notification(struct agent *a, const char *method, struct params *p)
     static const char *const events[] = {"lip", "nos", "lr", "logo", NULL};
     const char *event =
         !a->client.closed && strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
-    if (event != NULL && a->started)
+    if (event != NULL && a->api != NULL)
         provider_link(event);
-    if (!a->client.closed && a->started && strcmp(method, "frame") == 0)
+    if (!a->client.closed && a->api != NULL && strcmp(method, "frame") == 0)
         take_frame(p);
 }
 

@@ -1,18 +1,17 @@
 /* fcvi-verbs-agent: the wire "verbs" of the DUT protocol over libibverbs and librdmacm.
  *
- * `lock` guards the table of things, the calls that have not returned and the events of connections; no call
- * of a provider is made under it. A thing is held while a call uses it, and is destroyed only when nobody
- * holds it. */
+ * `lock` guards the table of things and the events of connections; no call of a provider is made under it. A
+ * thing is held while a call uses it, and is destroyed only when nobody holds it. */
 #ifndef FCVI_VERBS_AGENT_H
 #define FCVI_VERBS_AGENT_H
 
-#include "../lines/client.h"
+#include "../lines/calls.h"
 #include "../lines/params.h"
 #include "devices.h"
 #include "layer.h"
 
 enum {
-    VERBS_LANES = 16,           /* numbers of `thread` */
+    VERBS_THREADS = 16,         /* numbers of `thread` */
     VERBS_OPEN_CALLS = 256,     /* that have not returned */
     VERBS_NUMBERS = 1 << 20,    /* given since the reset */
     VERBS_WRS = 4096,           /* in one list of a post, as it is written */
@@ -75,28 +74,18 @@ struct thing {
 };
 
 struct cleaning;
-struct open_call;
-struct lane {
-    struct verbs *v;
-    struct open_call *first;
-    pthread_t thread;
-    bool runs;
-};
 
 struct verbs {
     struct client client;
     const struct layer *layer;
     const struct devices *devices;
     bool started;
-    atomic_bool ending; /* a reset, or the end: what waits gives up */
+    struct calls calls;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct thing **things; /* by number */
     size_t count, room;
     size_t memory;
-    struct open_call *open;
-    size_t open_count;
-    struct lane lanes[VERBS_LANES];
     size_t connections;
     bool hold_async;
     struct rdma_event_channel *events; /* NULL until a connection is asked for */

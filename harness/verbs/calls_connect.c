@@ -241,7 +241,7 @@ static void name_qp(struct attempt *a)
 static bool is_stale(const struct attempt *a)
 {
     return a->ended && a->said.event == RDMA_CM_EVENT_REJECTED && a->said.status == STALE_CONNECTION &&
-           !connection_is_iwarp(a->qp) && !a->qp->going && !a->c->v->ending &&
+           !connection_is_iwarp(a->qp) && !a->qp->going && !a->c->v->calls.ending &&
            verbs_now_us() + STALE_US < a->until;
 }
 

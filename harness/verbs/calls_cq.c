@@ -55,7 +55,7 @@ static bool event_is_there(struct verbs *v, const struct thing *t, uint64_t unti
         uint64_t left_ms = until > now ? (until - now + 999) / 1000 : 0;
         if (poll(&fd, 1, left_ms < STEP_MS ? (int)left_ms : STEP_MS) > 0)
             return true;
-        if (verbs_now_us() >= until || v->ending || t->going)
+        if (verbs_now_us() >= until || v->calls.ending || t->going)
             return false;
     }
 }
@@ -232,7 +232,7 @@ json_t *verb_poll_cq(struct verbs *v, struct params *p)
     outcome_begin(&o);
     const uint64_t began = verbs_now_us();
     bool good = poll_once(v, t, s);
-    while (good && timeout > 0 && (int)json_array_size(s->said) < wanted && !v->ending && !t->going) {
+    while (good && timeout > 0 && (int)json_array_size(s->said) < wanted && !v->calls.ending && !t->going) {
         uint64_t now = verbs_now_us();
         if (now - began >= timeout)
             break;

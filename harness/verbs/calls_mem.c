@@ -143,7 +143,7 @@ static uint64_t now_us(void *context)
 
 static bool is_ending(void *context)
 {
-    return ((const struct verbs *)context)->ending;
+    return ((const struct verbs *)context)->calls.ending;
 }
 
 static struct memory_owner owner_of(struct verbs *v)

@@ -172,10 +172,10 @@ bool connection_wait(struct connection *c, const struct thing *qp, uint64_t unti
     const struct timespec end = {.tv_sec = (time_t)(until / 1000000),
                                  .tv_nsec = (long)(until % 1000000) * 1000};
     pthread_mutex_lock(&v->lock);
-    while (c->count == 0 && !v->ending && !qp->going)
+    while (c->count == 0 && !v->calls.ending && !qp->going)
         if (pthread_cond_timedwait(&v->changed, &v->lock, &end) == ETIMEDOUT)
             break;
-    bool got = c->count > 0 && !v->ending;
+    bool got = c->count > 0 && !v->calls.ending;
     if (got) {
         *out = c->said[0];
         c->count--;

@@ -1,7 +1,6 @@
-/* Requests: which call each is, in which thread it is made, and how a reset ends it. */
+/* Requests: which call each is, in which thread it is made, and what a reset ends. */
 #include "agent.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,15 +62,6 @@ static const struct method methods[] = {{"verbs.OpenRnic", verb_open_rnic, AT_ON
                                         {"agent.hold", verb_hold, AT_ONCE},
                                         {"agent.exit", verb_exit, AT_ONCE}};
 
-/* A request on its way in a thread of its own or in a numbered one. */
-struct open_call {
-    struct open_call *next, *next_in_lane;
-    struct verbs *v;
-    const struct method *method;
-    json_t *message;
-    bool answered; /* by a reset */
-};
-
 static const struct method *find(const char *name)
 {
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
@@ -80,142 +70,18 @@ static const struct method *find(const char *name)
     return NULL;
 }
 
-static void refuse(struct verbs *v, const json_t *id, const struct params *p)
+static json_t *perform(void *context, const void *method, struct params *p)
 {
-    client_refuse(&v->client, id, p->room ? LINE_ROOM : LINE_PARAMS, p->why);
-}
-
-/* ---- calls in other threads ---- */
-
-static void finish(struct open_call *call)
-{
-    struct verbs *v = call->v;
-    pthread_mutex_lock(&v->lock);
-    struct open_call **at = &v->open;
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
-    v->open_count--;
-    pthread_cond_broadcast(&v->changed);
-    pthread_mutex_unlock(&v->lock);
-    json_decref(call->message);
-    free(call);
-}
-
-static void carry_out(struct open_call *call)
-{
-    struct verbs *v = call->v;
-    const json_t *id = json_object_get(call->message, "id");
-    struct params p = {.object = json_object_get(call->message, "params")};
-    json_t *result = v->ending ? NULL : call->method->call(v, &p);
-    pthread_mutex_lock(&v->lock);
-    bool ended = v->ending, answered = call->answered;
-    call->answered = true;
-    pthread_mutex_unlock(&v->lock);
-    if (answered || ended) {
-        json_decref(result);
-        if (!answered)
-            client_refuse(&v->client, id, LINE_RESET, "the reset ended it");
-    } else if (p.why[0] != '\0') {
-        json_decref(result);
-        refuse(v, id, &p);
-    } else {
-        client_answer(&v->client, id, result);
-    }
-    finish(call);
-}
-
-static void *alone(void *context)
-{
-    carry_out(context);
-    return NULL;
-}
-
-/* One call after another, until the agent ends. */
-static void *lane(void *context)
-{
-    struct lane *l = context;
-    struct verbs *v = l->v;
-    pthread_mutex_lock(&v->lock);
-    while (l->runs) {
-        struct open_call *call = l->first;
-        if (call == NULL) {
-            pthread_cond_wait(&v->changed, &v->lock);
-            continue;
-        }
-        l->first = call->next_in_lane;
-        pthread_mutex_unlock(&v->lock);
-        carry_out(call);
-        pthread_mutex_lock(&v->lock);
-    }
-    pthread_mutex_unlock(&v->lock);
-    return NULL;
-}
-
-/* Under the lock. */
-static bool queue(struct lane *l, struct open_call *call)
-{
-    if (!l->runs) {
-        l->runs = true;
-        if (pthread_create(&l->thread, NULL, lane, l) != 0) {
-            l->runs = false;
-            return false;
-        }
-    }
-    struct open_call **at = &l->first;
-    while (*at != NULL)
-        at = &(*at)->next_in_lane;
-    *at = call;
-    pthread_cond_broadcast(&l->v->changed);
-    return true;
-}
-
-static void elsewhere(struct verbs *v, const struct method *m, json_t *message, struct lane *l)
-{
-    const json_t *id = json_object_get(message, "id");
-    struct open_call *call = calloc(1, sizeof *call);
-    pthread_t thread;
-    pthread_mutex_lock(&v->lock);
-    bool good = call != NULL && v->open_count < VERBS_OPEN_CALLS;
-    if (good) {
-        *call = (struct open_call){v->open, NULL, v, m, json_incref(message), false};
-        v->open = call;
-        v->open_count++;
-        if (l != NULL)
-            good = queue(l, call);
-        else if ((good = pthread_create(&thread, NULL, alone, call) == 0))
-            pthread_detach(thread);
-        if (!good) {
-            v->open = call->next;
-            v->open_count--;
-            json_decref(message);
-        }
-    }
-    pthread_mutex_unlock(&v->lock);
-    if (!good) {
-        free(call);
-        client_refuse(&v->client, id, LINE_ROOM,
-                      "the agent itself has no room for more calls that have not returned");
-    }
+    return ((const struct method *)method)->call(context, p);
 }
 
 bool verbs_end_calls(struct verbs *v)
 {
-    const uint64_t until = verbs_now_us() + VERBS_CLEAN_MS * 1000ull;
-    const struct timespec end = {(time_t)(until / 1000000), (long)(until % 1000000) * 1000};
-    v->ending = true;
+    calls_stop(&v->calls);
     pthread_mutex_lock(&v->lock);
     pthread_cond_broadcast(&v->changed);
-    while (v->open_count > 0 && pthread_cond_timedwait(&v->changed, &v->lock, &end) != ETIMEDOUT)
-        ;
-    for (struct open_call *call = v->open; call != NULL; call = call->next) {
-        if (!call->answered)
-            client_refuse(&v->client, json_object_get(call->message, "id"), LINE_RESET, "the reset ended it");
-        call->answered = true;
-    }
-    bool ended = v->open_count == 0;
     pthread_mutex_unlock(&v->lock);
-    return ended;
+    return calls_ended(&v->calls, VERBS_CLEAN_MS);
 }
 
 /* ---- hello and reset ---- */
@@ -259,7 +125,8 @@ static json_t *reset(struct verbs *v, struct params *p)
         return NULL;
     }
     verbs_unwatch(v);
-    v->ending = false;
+    calls_free(&v->calls);
+    calls_begin(&v->calls);
     if (!verbs_watch(v)) {
         params_no_room(p, "threads");
         return NULL;
@@ -270,33 +137,13 @@ static json_t *reset(struct verbs *v, struct params *p)
 
 /* ---- lines ---- */
 
-static void now(struct verbs *v, const json_t *id, struct params *p, verbs_call *call)
+static bool waits(const struct method *m, const struct params *p)
 {
-    json_t *result = call(v, p);
-    if (p->why[0] == '\0') {
-        client_answer(&v->client, id, result);
-    } else {
-        json_decref(result);
-        refuse(v, id, p);
-    }
+    return m->kind == WAITS ||
+           (m->kind == WAITS_WITH_TIMEOUT && json_integer_value(json_object_get(p->object, "Timeout")) > 0);
 }
 
-static void begin(struct verbs *v, const json_t *id, const struct method *m, json_t *message,
-                  struct params *p)
-{
-    bool numbered = params_has(p, "thread");
-    uint64_t number = params_number(p, "thread", VERBS_LANES - 1, true, 0);
-    const json_t *timeout = json_object_get(p->object, "Timeout");
-    bool waits = m->kind == WAITS || (m->kind == WAITS_WITH_TIMEOUT && json_integer_value(timeout) > 0);
-    if (p->why[0] != '\0')
-        refuse(v, id, p);
-    else if (numbered || waits)
-        elsewhere(v, m, message, numbered ? &v->lanes[number] : NULL);
-    else
-        now(v, id, p, m->call);
-}
-
-static void request(struct verbs *v, json_t *message, const char *method, struct params *p)
+static void request(struct verbs *v, const json_t *message, const char *method, struct params *p)
 {
     const json_t *id = json_object_get(message, "id");
     const struct method *m = find(method);
@@ -308,11 +155,11 @@ static void request(struct verbs *v, json_t *message, const char *method, struct
     else if (!json_is_object(p->object))
         client_refuse(&v->client, id, LINE_PARAMS, "params must be an object");
     else if (m == NULL)
-        now(v, id, p, is_hello ? hello : reset);
+        calls_answer(&v->calls, id, is_hello ? hello(v, p) : reset(v, p), p);
     else if (!v->started && m->call != verb_exit && m->call != verb_devices)
         client_refuse(&v->client, id, LINE_NOT_RESET, "before the first reset");
     else
-        begin(v, id, m, message, p);
+        calls_request(&v->calls, id, m, p, waits(m, p));
 }
 
 static void take_line(struct client *c, const char *line, size_t length)
@@ -364,8 +211,12 @@ struct verbs *verbs_new(int sink, const struct layer *layer, const struct device
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&v->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    for (size_t i = 0; i < VERBS_LANES; i++)
-        v->lanes[i].v = v;
+    v->calls = (struct calls){.client = &v->client,
+                              .perform = perform,
+                              .context = v,
+                              .most = VERBS_OPEN_CALLS,
+                              .numbered = VERBS_THREADS};
+    calls_begin(&v->calls);
     return v;
 }
 
@@ -376,19 +227,9 @@ void verbs_free(struct verbs *v)
         return;                  /* a thread is caught, or something is left: they keep what they use */
     }
     verbs_unwatch(v);
-    pthread_mutex_lock(&v->lock);
-    bool ran[VERBS_LANES];
-    for (size_t i = 0; i < VERBS_LANES; i++) {
-        ran[i] = v->lanes[i].runs;
-        v->lanes[i].runs = false;
-    }
-    pthread_cond_broadcast(&v->changed);
-    pthread_mutex_unlock(&v->lock);
-    for (size_t i = 0; i < VERBS_LANES; i++)
-        if (ran[i])
-            pthread_join(v->lanes[i].thread, NULL);
     if (v->wake >= 0)
         close(v->wake);
+    calls_free(&v->calls);
     pthread_cond_destroy(&v->changed);
     pthread_mutex_destroy(&v->lock);
     client_end(&v->client);

@@ -22,7 +22,7 @@ struct loop {
 
 static bool goes_on(const struct loop *l)
 {
-    return !l->stop && !l->v->ending && !l->qp->going && !l->cq->going;
+    return !l->stop && !l->v->calls.ending && !l->qp->going && !l->cq->going;
 }
 
 /* False: none came in time, or it is no success. */
