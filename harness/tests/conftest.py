@@ -12,7 +12,7 @@ from typing import Iterator
 import pytest
 
 from conformance import register_all
-from fcvi.engine.protocol import judging_by
+from fcvi.engine.protocol import in_force, judging_by
 
 from . import starts
 
@@ -75,7 +75,7 @@ def certified_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def books_in_force() -> Iterator[None]:
     """A test that begins a command in this process leaves the book of that command in force for nobody else."""
-    with judging_by():
+    with judging_by(*in_force()):
         yield
 
 
