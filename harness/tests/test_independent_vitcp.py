@@ -27,7 +27,7 @@ from .independent_vitcp.rpc import Closed, Server
 from .inside import InsideDut
 from .inside import run_all as run_against
 
-CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0")
+CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0", "police=yes", "send_delay=30000 pace=500 cut=100")
 OTHER_READINGS = ("rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
                   "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary")  # fmt: skip
 NIGHTLY = ("", *CAREFUL, *OTHER_READINGS)
@@ -71,7 +71,7 @@ def ends(results: list[Result]) -> list[tuple[Any, ...]]:
 def settings() -> Iterator[str]:
     """Each value of each choice but the default, numbers by example."""
     numbers = {"segment": (16, 64, 65495), "first_number": (0, 0xFFFFFFFE), "nop_delay": (900_000,), "is_code": (7,),
-               "read_window": (0, 1, 65535), "response_delay": (1000, 900_000),
+               "read_window": (0, 1, 65535), "response_delay": (1000, 900_000), "send_delay": (30_000,), "pace": (500,),
                "retry_us": (10_000, 2_000_000), "cut": (1, 13)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]

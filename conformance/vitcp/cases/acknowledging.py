@@ -114,6 +114,7 @@ def completes(t: Scenario) -> None:
         t.control("a Send and a Read Request came")
         return
     no_completion(link, "send", "VITCP-3.1-40", "before any ACK", t.nop_bound_us // 4)
+    t.on_purpose("VITCP-3.1-34")
     nop(link, ack=(last.number + 1000) & MASK32)
     no_completion(link, "send", "VITCP-3.1-40", "by the ACK of something else", t.nop_bound_us // 4)
     link.ack = last.number
@@ -159,13 +160,10 @@ def _read(t: Scenario, link: Link) -> None:
     now = message(link, SEND, pattern(10), "VITCP-2.2.2.1-06") if passes else None
     acknowledge(link, request.number)
     no_completion(link, "send", "VITCP-3.1-41", "by an ACK though it is a read", t.nop_bound_us // 4)
-    if now is not None:
-        acknowledge(link, now.number)
-        no_completion(link, "send", "VITCP-3.1-41", "before the read that stands before it", t.nop_bound_us // 4)
     respond(link, answer(link, request, pattern(100)))
     done = [completion(link, "send", "VITCP-3.1-41", "for a read")]
-    if now is None:
-        acknowledge(link, message(link, SEND, pattern(10), "VITCP-2.2.2.1-06").number)
+    # not before: at Reliable Reception a Send that has passed a read is not good until the read's data are there (VI-ARCH 6.3.1.1)
+    acknowledge(link, (now or message(link, SEND, pattern(10), "VITCP-2.2.2.1-06")).number)
     done.append(completion(link, "send", "VITCP-3.1-40", "for a Send behind a read"))
     t.require(all(d.good for d in done), "VITCP-3.1-41", "a read and a Send are in error", str(done), "both good")
     lengths = [d.length for d in done]
@@ -190,7 +188,7 @@ def reports(t: Scenario) -> None:
     and VI Descriptor Error for a Send into a short or absent receive Descriptor.
     """
     what = str(t.params["what"])
-    link = connect(t)
+    link = connect(t, flow=False if what == "absent" else None)  # with flow control the tester had to wait
     deliver(link, pattern(10))
     deliver(link, pattern(10))
     t.control("two Sends were delivered")
@@ -302,8 +300,11 @@ def reported(t: Scenario) -> None:
     variants=roles_and_levels((UNRELIABLE,)),
 )
 def unreliable(t: Scenario) -> None:
-    """ACKs and error reports of the tester change nothing, and the DUT reports no error though a message fails."""
-    link = connect(t)
+    """ACKs and error reports of the tester change nothing, and the DUT reports no error though a message fails: one that finds no
+    Descriptor, one that is too long for it. Either may be lost (VI-ARCH 2.5.1).
+    """
+    link = connect(t, flow=False)  # with flow control the tester had to wait for a Descriptor
+    t.on_purpose("VITCP-3.1-55")
     for error in (0, MEMORY_PROTECTION, DESCRIPTOR_ERROR):
         post_send(link, pattern(20))
         now = message(link, SEND, pattern(20), "VITCP-2.2.2.1-06")
@@ -315,10 +316,11 @@ def unreliable(t: Scenario) -> None:
     post_receive(link, 10)
     send(link, segments(link, pattern(30)))  # too long for it
     t.wait(t.nop_bound_us // 4)
-    done = completion(link, "recv", "VITCP-3.1-55", "for a Send that is too long")
-    t.require(not done.good, "VITCP-3.1-55", "a Send that is too long completes well", "good", "an error")
-    t.control("messages were sent and received")
-    if _still(t, link):
+    done = t.completed(link.vi, "recv")[link.completions["recv"] :]
+    t.require(not any(c.good for c in done), "VITCP-3.1-55", "a Send that is too long completes well", "good", "an error, or none")
+    t.control("messages were sent")
+    if _still(t, link) and done:
+        link.completions["recv"] += len(done)
         alive(link)
 
 

@@ -172,8 +172,9 @@ def matching(t: Scenario) -> None:
     ce = wire.CeHeader(
         pdu.ce.attributes, pdu.ce.calling_length, pdu.ce.mtu, pdu.ce.calling_field, pdu.ce.window, length, called.ljust(16, b"\0")
     )
+    t.on_purpose("VITCP-3.2-08")  # rubbish behind the length, and a length above 16
     t.send(stream, pdu.but(ce=ce))
-    t.until(lambda: wait.done or stream.over, t.nop_bound_us)
+    t.owed(lambda: wait.done or stream.over)
     t.settle()
     t.require(wait.done == matches, row, "VipConnectWait returns" if wait.done else "VipConnectWait does not return",
               wait.done, matches)

@@ -35,6 +35,7 @@ def one_stream(t: Scenario) -> None:
     link = connect(t)
     if t.params["second"]:
         wait_for_call(t, b"another one")
+        t.on_purpose("VITCP-4.1-01", "VITCP-4.2-03")
         t.send(link.stream, connect_request(t, link.level, called=b"another one"))
         t.wait(t.nop_bound_us // 2)
         accept = t.peek([wire.ACCEPT], link.stream)
@@ -140,6 +141,7 @@ def not_parsed(t: Scenario) -> None:
         wait = wait_for_call(t, DUT_DISCRIMINATOR)
         create(t)
         stream = opened(t)
+        t.on_purpose("VITCP-3-06")
         t.send(stream, connect_request(t).but(length=67))
         t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us,
                      "after a Connect Request of 67 bytes")
@@ -149,6 +151,7 @@ def not_parsed(t: Scenario) -> None:
     link = connect(t)
     alive(link)
     region = post_receive(link, 256)
+    t.on_purpose("VITCP-3.1-04", "VITCP-3.1-11", "VITCP-4.1-01")
     if int(what) >= 0:
         t.send(link.stream, Pdu(SEND, link.first, flags=END, rx=link.rx, ack=link.ack, payload=pattern(40), length=int(what)))
     elif int(what) == -4:
@@ -180,7 +183,7 @@ def any_division(t: Scenario) -> None:
     """One conversation with whole pieces, byte by byte, in pieces that end inside each header field, and with several PDUs in a
     piece: the same comes of it.
     """
-    link = connect(t)
+    link = connect(t, flow=False)  # nothing has to wait for a credit, so that all can go into one piece
     regions = [post_receive(link, 700) for _ in range(3)]
     payloads = [pattern(600, 1), b"", pattern(333, 2)]
     pdus = [p for payload in payloads for p in segments(link, payload, size=250)]
@@ -188,7 +191,8 @@ def any_division(t: Scenario) -> None:
     known.sent += dict.fromkeys(p.number for p in pdus)
     for pdu in pdus:
         t.send(link.stream, pdu)
-        t.send(link.stream, Pdu(NOP, 0, flags=END, rx=link.rx, ack=link.ack))
+        if pdu.flags & END:  # a NOP is a message: it stands between messages (2.2.2.2.3, V60)
+            t.send(link.stream, Pdu(NOP, 0, flags=END, rx=link.rx, ack=link.ack))
     t.tester.flush()
     row = "VITCP-2.2.2.2.3-07"
     t.until(lambda: len(t.completed(link.vi, "recv")) == 3, t.nop_bound_us)

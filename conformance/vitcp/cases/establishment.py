@@ -127,6 +127,9 @@ def called(t: Scenario) -> None:
     more = t.peek(sorted(wire.CE), stream)
     t.require(more is None, "VITCP-4.3-09", "more than one answer", str(more), "one", at=more)
     t.checked.update(("VITCP-4.1-01", "VITCP-4.1-03"))
+    if stream.own.credits == 0:
+        post_receive_to(t, vi, region, 64)  # told at last, unless what was posted before is left out (V23, V55)
+        t.owed(lambda: stream.own.credits > 0)
     data = pattern(40)
     t.send(stream, Pdu(SEND, 77, flags=wire.END, rx=8, payload=data))
     if not t.until(lambda: bool(t.completed(vi, "recv")), t.nop_bound_us):
@@ -305,6 +308,7 @@ def incoming(t: Scenario) -> None:
         if number > 0:
             t.tester.send_bytes(stream, t.numbers.pack(connect_request(t))[:number], "a part of a Connect Request")
         elif number < 0:
+            t.on_purpose("VITCP-2.2.2.2.2-06")
             pdu = Pdu({-1: SEND, -2: wire.NOP, -3: ACCEPT}[number], 5, flags=wire.END)
             t.send(stream, pdu.but(ce=wire.CeHeader()) if number == -3 else pdu.but(payload=pattern(20) if number == -1 else b""))
     t.settle()

@@ -102,6 +102,7 @@ def protected(t: Scenario) -> None:
     before = {one.mem: contents(t, one) for one in (region, other) if what != "stale" or one is region}
     messages = len(link.stream.watch.messages)
     if reading:
+        t.on_purpose("VITCP-2.2.2.2.6-02")  # a VI without the enable offers no window
         ask(link, va, handle, length)
     else:
         from conformance.vitcp.steps.messages import Region

@@ -41,7 +41,8 @@ def flood(t: Scenario) -> None:
     source = register(t, 40_000, read=True, data=data)
     known = link.stream.watch.known
     known.stalled = True
-    count = min(link.window + 3, 40) if t.params["what"] == "surplus" else 3
+    count = min(link.window + 3, 40) if t.params["what"] == "surplus" else min(3, link.window)
+    t.on_purpose("VITCP-2.2.2.2.6-02") if t.params["what"] == "surplus" else None
     asked = [ask(link, source.va, source.handle, size) for _ in range(count)]
     if t.params["what"] == "deregistered":
         known.padding_due = known.error_due = True
@@ -184,6 +185,7 @@ def writes(t: Scenario) -> None:
     from conformance.vitcp.steps.messages import post_receive
 
     post_receive(link, 64)
+    t.on_purpose("VITCP-3.2.1-04")
     send(link, pdus)
     t.wait(t.nop_bound_us // 2)
     seen = contents(t, target)
@@ -231,6 +233,7 @@ def reads(t: Scenario) -> None:
     if how == "unknown-number":
         pdus = [pdu.but(number=(pdu.number + 77) & MASK32) for pdu in pdus]
     link.stream.watch.known.error_due = True
+    t.on_purpose("VITCP-3.1-17", "VITCP-3.2.1-06")
     respond(link, pdus)
     t.wait(t.nop_bound_us // 4)
     more = t.completed(link.vi, "send")[link.completions["send"] :]

@@ -12,7 +12,7 @@ from conformance.vitcp.steps.connection import (
     DELIVERY, RECEPTION, REGISTRY, UNRELIABLE, connect, roles, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    acknowledge, answer, ask, check_immediate, completion, contents, deliver, emit, guarded, message, pattern, post_receive,
+    acknowledge, answer, ask, check_immediate, completion, contents, credit, deliver, emit, guarded, message, pattern, post_receive,
     post_send, received, register, respond, response, segments, send, sent, write,
 )  # fmt: skip
 
@@ -25,7 +25,7 @@ from conformance.vitcp.steps.messages import (
     requirements=[
         "VITCP-2.2.2.2.3-03", "VITCP-2.2.2.2.3-08", "VITCP-3.1-07", "VITCP-3.1-13", "VITCP-3.1-14", "VITCP-3.1-15",
     ],
-    errata=["V10", "V53"],
+    errata=["V10", "V53", "V80"],
     applies="tcp and send",
     variants=roles_and_levels(),
 )  # fmt: skip
@@ -72,6 +72,7 @@ def interleaved(t: Scenario) -> None:
     if t.params["kind"] == SEND:
         region = post_receive(link, 1600)
         theirs = segments(link, other, size=300)
+        credit(link)
     else:
         region = register(t, 1600, write=True)
         theirs = segments(link, other, WRITE, size=300, rdma=(region.va, region.handle, 1500))
@@ -121,7 +122,6 @@ def two_reads(t: Scenario) -> None:
         t.control("a Send arrived; the device takes one read at a time")
         return
     post_receive(link, 100)
-    link.stream.granted = link.stream.granted
     first = ask(link, source.va, source.handle, 4500)
     send(link, segments(link, pattern(50)))
     second = ask(link, source.va + 100, source.handle, 4800)
@@ -288,6 +288,8 @@ def numbers(t: Scenario) -> None:
     if first < 0:
         deliver(link, pattern(10))
         post_receive(link, 64)
+        t.on_purpose("VITCP-3.1-09")
+        credit(link)
         pdus = segments(link, pattern(20, 5), number=(link.first - 1) & wire.MASK32)
         for pdu in pdus:
             t.send(link.stream, pdu)
@@ -331,6 +333,7 @@ def offsets(t: Scenario) -> None:
         pdus = [pdu.but(offset=pdu.offset + 700) for pdu in pdus]
     known = link.stream.watch.known
     known.error_due = True
+    t.on_purpose("VITCP-3.1-13", "VITCP-3.1-14")
     send(link, pdus)
     t.wait(t.nop_bound_us // 2)
     done = t.completed(link.vi, "recv")[link.completions["recv"] :]

@@ -114,9 +114,20 @@ def segments(
     ]
 
 
+def credit(link: Link) -> None:
+    """Wait for a receive Descriptor that the DUT has told of, where flow control is in effect (3.1). One that is posted has to be
+    told to a peer without any (V20).
+    """
+    own = link.stream.own
+    if link.flow_control and not link.t.owed(lambda: link.stream.over or own.credits > 0) and not link.stream.watch.left_out:
+        link.t.absent("VITCP-3.1-28", "the tester has no credit to send with", "the count of what was posted", link.stream)
+
+
 def send(link: Link, pdus: Sequence[Pdu]) -> int:
     """Send the segments of one message; gives its number."""
     known, number = link.stream.watch.known, pdus[0].number
+    if pdus[0].kind == SEND or pdus[0].flags & IMMEDIATE:
+        credit(link)
     known.sending = number
     for pdu in pdus[:-1]:
         link.t.send(link.stream, pdu)

@@ -92,6 +92,10 @@ class Scenario(WireFree):
 
     # ---- the wire ----
 
+    def on_purpose(self, *requirements: str) -> None:
+        """From now on the tester breaks these, to see what the DUT makes of it: nothing else that it sends may break the draft."""
+        self.tester.breaches.update(requirements)
+
     def peek(self, kinds: Iterable[int], stream: Optional[Stream] = None) -> Optional[Received]:
         """The oldest PDU of these types that no expectation has taken, if there is one."""
         wanted = set(kinds)

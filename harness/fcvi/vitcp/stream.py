@@ -9,6 +9,7 @@ from .trace import Address
 from .wire import Pdu
 
 if TYPE_CHECKING:
+    from .own import Own
     from .watch import Watch
 
 FIRST_WINDOW = 65_536
@@ -43,6 +44,7 @@ class Stream:
     local: Address
     remote: Address
     watch: Watch
+    own: Own
     time_us: int = 0  # when it was opened
     opened: bool = False
     refused: bool = False
@@ -64,6 +66,11 @@ class Stream:
     def over(self) -> bool:
         """Whether the DUT has closed it."""
         return bool(self.ended)
+
+    @property
+    def deaf(self) -> bool:
+        """Whether nothing can be sent on it: one side has closed, or it was never open."""
+        return bool(self.closed) or self.ended == "reset" or not self.opened
 
     def pieces(self, data: bytes) -> list[bytes]:
         """How the bytes of one PDU are divided."""

@@ -14,8 +14,9 @@ from fcvi.engine.attachment import Dut, DutError, Notification
 from fcvi.engine.results import Finding
 from . import wire
 from .numbers import Numbers
+from .own import Own, OwnBreach
 from .stream import FIRST_WINDOW, Received, Stream
-from .trace import TraceUnit
+from .trace import Address, TraceUnit
 from .watch import Report, Watch
 from .wire import Pdu
 
@@ -44,6 +45,7 @@ class Tester:
         self.shown = False  # the DUT has opened or accepted a connection with the numbers of the profile
         self._policy, self._unlimited = "accept", True
         self.cut = "whole"  # of a new stream
+        self.breaches: set[str] = set()  # what the case breaks on purpose
         self._count = 0
         self._source = _FIRST_PORT + rng.randrange(2000)
 
@@ -78,6 +80,11 @@ class Tester:
         self.trace.append(unit)
         return unit
 
+    def _stream(self, name: str, by: str, local: Address, remote: Address, time_us: int) -> Stream:
+        watch, own = Watch(self._report, self._checked, self.numbers), Own(self.numbers.profile, by == "tester")
+        stream = self.streams[name] = Stream(name, by, local, remote, watch, own, time_us, cut=self.cut)
+        return stream
+
     # ---- out ----
 
     def open(self, host: Optional[bytes] = None, source: Optional[bytes] = None, port: Optional[int] = None) -> Stream:
@@ -86,21 +93,25 @@ class Tester:
         self._source += 1
         local = (source or self.hosts[0], self._source)
         remote = (host or self.dut_hosts[0], self.port if port is None else port)
-        watch = Watch(self._report, self._checked, self.numbers)
-        stream = Stream(f"t{self._count}", "tester", local, remote, watch, self._dut.now_us, cut=self.cut)
-        self.streams[stream.name] = stream
+        stream = self._stream(f"t{self._count}", "tester", local, remote, self._dut.now_us)
         self._note("open", stream, "tester")
         stream.number = len(self.trace)
         self._dut.notify("stream.open", {"stream": stream.name, "from": _address(local), "to": _address(remote)})
         return stream
 
     def send(self, stream: Stream, pdu: Pdu) -> None:
-        """Send one PDU."""
-        self.send_bytes(stream, self.numbers.pack(pdu))
+        """Send one PDU. Raises OwnBreach for one that breaks the draft though the case has not said so."""
+        data = self.numbers.pack(pdu)
+        if stream.deaf:
+            return
+        wrong = [words for words in stream.own.says(pdu, data) if words[0] not in self.breaches]
+        if wrong:
+            raise OwnBreach(f"the tester breaks {' and '.join(': '.join(words) for words in wrong)}: {pdu.summary()}")
+        self.send_bytes(stream, data)
 
     def send_bytes(self, stream: Stream, data: bytes, words: str = "") -> None:
         """Send any bytes. Once a side has closed, nothing is sent any more."""
-        if stream.closed or stream.ended == "reset" or not stream.opened:
+        if stream.deaf:
             return
         self._note("data", stream, "tester", data, words)
         stream.sent += len(data)
@@ -175,8 +186,7 @@ class Tester:
         if name in self.streams or not name.startswith("d"):
             raise DutError(f"stream.open: {name[:32]!r} is no new name of a stream of the DUT's")
         local, remote = _read_address(note, "to"), _read_address(note, "from")
-        stream = Stream(name, "dut", local, remote, Watch(self._report, self._checked, self.numbers), note.time_us, cut=self.cut)
-        self.streams[name] = stream
+        stream = self._stream(name, "dut", local, remote, note.time_us)
         self._note("open", stream, "dut")
         stream.number = len(self.trace)
         self.opened.append(stream)
@@ -278,6 +288,7 @@ class Tester:
         one = Received(self.numbers.parse(data), stream, [len(self.trace)], note.earliest_us, note.time_us)
         self.judged[one.pdu.name] = self.judged.get(one.pdu.name, 0) + 1
         self.inbox.append(one)
+        stream.own.hears(one.pdu)
         self._shows(one)
         stream.watch.take(one)
         return True

@@ -91,6 +91,8 @@ class Watch:
         self._acks(one)
         if pdu.kind == NOP:
             self._unnumbered += 1
+            if any(m.kind != READ_RESPONSE and not (m.ended or m.broken) for m in self.messages[-2:]):
+                self._report("VITCP-2.2.2.2.3-08", "a NOP before End of Message", pdu.summary(), "none", at=one, erratum="V80")
             return None
         message = self._responses(one) if pdu.kind == READ_RESPONSE else self._message(one)
         self._segment(message, one)

@@ -63,6 +63,9 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "ack_at_delivery": ("number|arbitrary", "Message ACK at Reliable Delivery (V14; arbitrary is the other reading)"),
     "one_at_a_time": ("no|yes", "a message waits for the ACK of the one before it, at the reliable levels (V79)"),
     "response_delay": (f"{N}:0:900000:0", "microseconds until a Read Response begins"),
+    "send_delay": (f"{N}:0:900000:0", "microseconds from VipPostSend until it is taken up (2.1: asynchronously)"),
+    "pace": (f"{N}:0:100000:0", "microseconds between two stream.data (2.2.2.2.3: TCP decides)"),
+    "police": ("no|yes", "a NOP inside a message or a Send without credit ends the connection (2.2.2.2.3, V60, 3.1)"),
     "lost": ("specific|both|both-later", "VIP_ERROR_CONN_LOST beside a specific code (V75)"),
     "after_failure": ("keep|flush", "receives after a failed connect (V76)"),
     # The DUT protocol

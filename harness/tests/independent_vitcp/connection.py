@@ -219,7 +219,7 @@ class Connection:
 
     def start_message(self) -> None:
         """Begin with the next send Descriptor, if nothing holds it back."""
-        waiting = [d for d in self.vi.open("send") if not d.started]
+        waiting = [d for d in self.vi.open("send") if not (d.started or d.rests)]
         if not waiting or (self.unacked and self.port.choose.yes("one_at_a_time")):
             return
         descriptor = waiting[0]
@@ -375,6 +375,9 @@ class Connection:
         self.take_ack(segment)
         if self.over:
             return
+        if segment.kind == NOP and self.incoming is not None and self.port.choose.yes("police"):
+            self.broken()
+            return
         if segment.kind in (SEND, WRITE, READ_REQUEST):
             self.take_message(segment)
         elif segment.kind == READ_RESPONSE:
@@ -489,6 +492,9 @@ class Connection:
 
     def consume(self, now: Incoming) -> None:
         """Take a receive Descriptor for a message (X5, X6)."""
+        if self.credit_checked and self.taken == self.told and self.port.choose.yes("police"):
+            self.broken()
+            return
         self.taken = (self.taken + 1) & MASK16
         now.descriptor = self.vi.head()
         if now.descriptor is None:

@@ -28,6 +28,7 @@ class Stream:
         self.is_open = False
         self.ended = self.closing = False  # the other side's end, ours
         self.window: Optional[int] = FIRST_WINDOW
+        self._resting = False  # it paces what it sends
         self.held = False  # what comes is kept and not looked at (V72)
         self._in = bytearray()
         self._out = bytearray()
@@ -57,15 +58,25 @@ class Stream:
             self._flush()
 
     def _flush(self) -> None:
-        longest = self.port.choose.number("cut")
-        while self._out and self.window != 0:
+        longest, pace = self.port.choose.number("cut"), self.port.choose.number("pace")
+        while self._out and self.window != 0 and not self._resting:
             piece = self._out[: longest if self.window is None else min(longest, self.window)]
             del self._out[: len(piece)]
             if self.window is not None:
                 self.window -= len(piece)
             self.port.notify("stream.data", {"stream": self.name, "hex": bytes(piece).hex()})
+            if pace:
+                self._resting = True
+                self.port.clock.after(pace, self._rested)
         if not self._out and self.closing:
             self._end(self.port.choose("close"))
+
+    def _rested(self) -> None:
+        self._resting = False
+        if self.is_open:
+            self._flush()
+            if self.roomy:
+                self.on_room()
 
     def granted(self, count: Optional[int]) -> None:
         """The other side takes more bytes."""
@@ -82,7 +93,7 @@ class Stream:
         if self.closing or not self.is_open:
             return
         self.closing = True
-        if self._out:
+        if self._out and not self.port.choose.number("pace"):
             self.port.clock.after(LINGER_US, lambda: self._end("reset"))
         self._flush()
 

@@ -76,6 +76,7 @@ class Descriptor:
     ready: Optional[List[str]] = None
     length: int = 0
     started: bool = False
+    rests: bool = False  # it has not been taken up
 
     def room(self) -> int:
         """Bytes its segments span."""

@@ -285,7 +285,11 @@ class Vipl:
         if self.port.bad("sends-flush-receives"):
             vi.flush("recv")
         vi.queues["send"].append(descriptor)
-        if vi.connection is not None:
+        delay = self.port.choose.number("send_delay")
+        if vi.connection is not None and delay:
+            descriptor.rests = True
+            self.port.clock.after(delay, lambda: self._take_up(vi, descriptor))
+        elif vi.connection is not None:
             vi.connection.pump()
         elif vi.state == "error" or self.port.bad("idle-send-succeeds"):
             vi.complete("send", descriptor, [] if self.port.bad("idle-send-succeeds") else [FLUSHED])
@@ -293,6 +297,12 @@ class Vipl:
             vi.attempt.stream.write(self.port.faults.plain_send())
         else:
             vi.complete("send", descriptor, [FLUSHED])
+
+    @staticmethod
+    def _take_up(vi: Vi, descriptor: Descriptor) -> None:
+        descriptor.rests = False
+        if vi.connection is not None:
+            vi.connection.pump()
 
     def _post_recv(self, params: Params, call: Call) -> None:
         vi, descriptor = self._vi(params), self._descriptor(params)

@@ -347,6 +347,10 @@ void fcvi_vitcp_monitor_segment(const struct vitcp_now *n)
         break;
     case FCVI_PDU_NOP:
         n->from->nops++;
+        if (n->from->message.open && !n->from->message.failed)
+            fcvi_vitcp_monitor_notice(n, fcvi_vitcp_monitor_place("Type/Flags", 1, 1),
+                                      fcvi_SEG_Type_Flags(n->pdu->bytes), "VITCP-2.2.2.2.3-08", "V80",
+                                      "a NOP before the end of a message", n->from->message.number);
         break;
     default:
         break;
