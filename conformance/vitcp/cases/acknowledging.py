@@ -134,8 +134,7 @@ def completes(t: Scenario) -> None:
         completion(link, "send", "VITCP-3.1-41", "for the read")
     row = "VITCP-3.1-38" if by not in ("cumulative",) else "VITCP-3.1-40"
     for _ in range(count):
-        limit = t.nop_bound_us
-        if not t.until(lambda: len(t.completed(link.vi, "send")) > link.completions["send"], limit):
+        if not t.owed(lambda: len(t.completed(link.vi, "send")) > link.completions["send"]):
             t.report("VITCP-3.1-40", f"the ACK in a {by} completes nothing", "no completion", "a completion")
             t.control("a Send came")
             return
@@ -206,7 +205,7 @@ def reports(t: Scenario) -> None:
         if what == "short":
             post_receive(link, 30)
         number = send(link, segments(link, pattern(40)))
-    t.until(lambda: link.stream.over or any(r.pdu.error for r in t.tester.inbox[before:]), t.nop_bound_us)
+    t.owed(lambda: link.stream.over or any(r.pdu.error for r in t.tester.inbox[before:]))
     t.settle()
     found = [r for r in t.tester.inbox[before:] if r.stream is link.stream and r.pdu.error]
     if not found:
@@ -276,7 +275,7 @@ def reported(t: Scenario) -> None:
     t.send(link.stream, pdu)
     t.send(link.stream, pdu.but(ack=(found[1].number + 1) & MASK32 if not together else found[2].number, error=0, is_code=0))
     t.settle()
-    t.until(lambda: len(t.completed(link.vi, "send")) >= link.completions["send"] + 3, t.nop_bound_us)
+    t.owed(lambda: len(t.completed(link.vi, "send")) >= link.completions["send"] + 3)
     done_all = t.completed(link.vi, "send")[link.completions["send"] :]
     if len(done_all) < 3:
         t.fail("VITCP-3.1-54", "Descriptors that complete after an error report", str(len(done_all)), "3")

@@ -62,13 +62,13 @@ def reach(t: Scenario) -> None:
     t.checked.add("VITCP-2.2.2.2.1-02")
     t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)),
                                                                        4096, 4)))
-    t.finish(call, "VITCP-4.2-07", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(call, "VITCP-4.2-07", returns="VIP_SUCCESS")
     t.call("VipDisconnect", vi=vi)
     for which in ("LocalAddr", "RemoteAddr"):
         ends = {"LocalAddr": address(host(t), local), "RemoteAddr": address(host(t, "tester"), remote)}
         ends[which]["discriminator"] = _discriminator(17).hex()
         late = t.start("VipConnectRequest", vi=vi, Timeout=t.r_a_tov_us, **ends)
-        t.until(lambda: late.done or bool(t.tester.opened), t.nop_bound_us)
+        t.owed(lambda: late.done or bool(t.tester.opened))
         code = late.returned() if late.done else "a connection is tried"
         t.require(code == "VIP_INVALID_PARAMETER", "VITCP-2.2.2.2.1-02", f"a {which} with a Discriminator of 17 bytes", code,
                   "VIP_INVALID_PARAMETER")
@@ -79,7 +79,7 @@ def reach(t: Scenario) -> None:
 
 
 def _served(t: Scenario, wait: Call) -> None:
-    t.until(lambda: wait.done, t.nop_bound_us)
+    t.owed(lambda: wait.done)
 
 
 @case(
@@ -115,7 +115,7 @@ def one_port(t: Scenario) -> None:
     streams = []
     for which in order:
         stream = t.open()
-        if not t.until(lambda s=stream: s.opened or s.refused, t.nop_bound_us) or stream.refused:  # type: ignore[misc]
+        if not t.owed(lambda s=stream: s.opened or s.refused) or stream.refused:  # type: ignore[misc]
             row = "VITCP-2.2.2.2.1-04" if streams else "VITCP-2.2.2.2.1-03"
             t.fail(row, "the port does not accept TCP", "refused" if stream.refused else "no answer", "accepted")
         t.send(stream, connect_request(t, called=names[which]))
@@ -189,7 +189,7 @@ def matching(t: Scenario) -> None:
         t.expect_end(stream, "VITCP-4.3-06" if length <= 16 else row, why="though nothing matches")
         good = opened(t)
         t.send(good, connect_request(t, called=own))
-        t.finish(wait, "VITCP-3.2-09", t.nop_bound_us, "VIP_SUCCESS")
+        t.finish(wait, "VITCP-3.2-09", returns="VIP_SUCCESS")
     t.control("the request that matches was served")
 
 
@@ -216,7 +216,7 @@ def told(t: Scenario) -> None:
         stream = opened(t)
         flags = (wire.RELIABLE if level != UNRELIABLE else 0) | enables
         t.send(stream, connect_request(t, level, calling=calling, mtu=mtu, attributes=flags))
-        t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
+        t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")
         remote = wait.table("RemoteAddr")
         wanted = address(host(t, "tester"), calling)
         t.require(remote == wanted, "VITCP-3.2-11", "RemoteAddr", remote, wanted)
@@ -273,7 +273,7 @@ def differing(t: Scenario) -> None:
     wait = wait_for_call(t)
     stream = opened(t)
     t.send(stream, connect_request(t, asked_for))
-    t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")
     conn = wait.integer("conn")
     code = t.call("VipConnectAccept", conn=conn, vi=wrong).returned()
     t.require(code != "VIP_SUCCESS", "VITCP-2.2.1-06", "VipConnectAccept with a VI that does not match", code, "an error")

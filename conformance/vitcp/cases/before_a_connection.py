@@ -42,7 +42,7 @@ def nothing_before(t: Scenario) -> None:
         asked(t, stream)
         check_state(t, vi, PENDING, "VITCP-4.2-01")
     t.call("VipPostSend", vi=vi, descriptor=descriptor)
-    t.until(lambda: bool(t.completed(vi, "send")), t.nop_bound_us)
+    t.owed(lambda: bool(t.completed(vi, "send")))
     done = t.completed(vi, "send")
     if t.require(bool(done), "VITCP-2.2.2.1-04", "a Send posted before the connection stays", "no completion", "an error"):
         t.require(not done[0].good, "VITCP-2.2.2.1-04", "a Send posted before the connection completes well", "no error",
@@ -73,7 +73,7 @@ def not_idle(t: Scenario) -> None:
     link = connect(t)
     before = len(t.tester.trace)
     call = call_out(t, link.vi)
-    t.until(lambda: call.done, t.nop_bound_us)
+    t.owed(lambda: call.done)
     code = call.returned() if call.done else "no return"
     t.require(code == "VIP_INVALID_STATE", "VITCP-2.2.2.1-05", "VipConnectRequest on a connected VI", code, "VIP_INVALID_STATE")
     t.require(not t.tester.opened, "VITCP-2.2.2.1-05", "VipConnectRequest on a connected VI opens TCP", "one stream", "none")
@@ -121,7 +121,7 @@ def _writes(t: Scenario, link: Link) -> None:
     target = register(t, 4096, write=True)
     data = pattern(3000, 5)
     write(link, target, data, 96)
-    t.until(lambda: contents(t, target)[96:3096] == data, t.nop_bound_us)
+    t.owed(lambda: contents(t, target)[96:3096] == data)
     t.require(contents(t, target)[96:3096] == data, "VITCP-2.2.2.1-06", "an RDMA Write does not arrive", "other bytes",
               "those sent")
     post_send(link, data, "rdma-write", remote=(0x12345678000, 0xBEEF))

@@ -51,7 +51,7 @@ def one_stream(t: Scenario) -> None:
     t.settle()
     for one, seed in ((link, 1), (other, 2)):
         found = one.stream.watch.messages
-        t.until(lambda m=found: bool(m) and m[0].ended, t.nop_bound_us)  # type: ignore[misc]
+        t.owed(lambda m=found: bool(m) and m[0].ended)  # type: ignore[misc]
         got = bytes(found[0].payload) if found else b""
         t.require(got == pattern(3000, seed), "VITCP-2.2.2.2.3-04", "what one VI sends is not on its stream", got[:16].hex(),
                   "its own bytes")
@@ -111,7 +111,7 @@ def tcp_ends(t: Scenario) -> None:
     t.tester.close(link.stream, str(how))
     row = "VITCP-2.2.2.2.2-05"
     lost = (link.vi, "VIP_ERROR_CONN_LOST")
-    t.until(lambda: lost in t.errors and len(t.completions) > before and (link.stream.over or how == "reset"), t.nop_bound_us)
+    t.owed(lambda: lost in t.errors and len(t.completions) > before and (link.stream.over or how == "reset"))
     t.require(lost in t.errors, row, "no VIP_ERROR_CONN_LOST", str(t.errors), "one", erratum="V78")
     check_state(t, link.vi, ERROR, row)
     done = [c for c in t.completions[before:] if c.vi == link.vi]
@@ -195,7 +195,7 @@ def any_division(t: Scenario) -> None:
             t.send(link.stream, Pdu(NOP, 0, flags=END, rx=link.rx, ack=link.ack))
     t.tester.flush()
     row = "VITCP-2.2.2.2.3-07"
-    t.until(lambda: len(t.completed(link.vi, "recv")) == 3, t.nop_bound_us)
+    t.owed(lambda: len(t.completed(link.vi, "recv")) == 3)
     done = t.completed(link.vi, "recv")
     t.require([c.length for c in done] == [600, 0, 333], row, "the lengths received", [c.length for c in done], "600, 0, 333")
     for region, payload in zip(regions, payloads):

@@ -34,7 +34,7 @@ def no_tcp(t: Scenario) -> None:
     vi = create(t)
     call = call_out(t, vi, _SHORT_US)
     t.expect_stream("VITCP-4.2-01")
-    if not t.until(lambda: call.done, _SHORT_US + t.nop_bound_us):
+    if not t.until(lambda: call.done, _SHORT_US + t.owed_us()):
         t.fail("VITCP-2.2.2.2.2-13", "VipConnectRequest does not return", "blocked", "an error by its timeout")
     code, codes = call.returned(), ("VIP_NOT_REACHABLE", "VIP_TIMEOUT", "VIP_NO_MATCH")
     t.require(code in codes, "VITCP-2.2.2.2.2-13", "VipConnectRequest without TCP", code, " or ".join(codes))
@@ -78,7 +78,7 @@ def calls(t: Scenario) -> None:
     assert ce is not None
     accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)), 4096, 4)
     t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=accept))
-    code = t.finish(call, "VITCP-4.1-04", t.nop_bound_us)
+    code = t.finish(call, "VITCP-4.1-04")
     t.require(code == "VIP_SUCCESS", "VITCP-4.2-07", "VipConnectRequest after Connect Accept", code, "VIP_SUCCESS")
     check_state(t, vi, "VIP_STATE_CONNECTED", "VITCP-4.2-07")
     t.call("VipDisconnect", vi=vi)
@@ -110,7 +110,7 @@ def called(t: Scenario) -> None:
     if early is not None:
         early.taken = True
     t.send(stream, connect_request(t))
-    t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")
     t.wait(t.nop_bound_us // 4)
     early = t.peek([*wire.NAMES], stream)
     t.require(early is None, "VITCP-4.1-02", "an answer before VipConnectAccept", str(early), "none", at=early)
@@ -132,7 +132,7 @@ def called(t: Scenario) -> None:
         t.owed(lambda: stream.own.credits > 0)
     data = pattern(40)
     t.send(stream, Pdu(SEND, 77, flags=wire.END, rx=8, payload=data))
-    if not t.until(lambda: bool(t.completed(vi, "recv")), t.nop_bound_us):
+    if not t.owed(lambda: bool(t.completed(vi, "recv"))):
         t.fail("VITCP-4.1-03", "a Descriptor posted before VipConnectAccept is not used", "no completion", "a completion")
     t.control("a Send reached the Descriptor posted between request and answer")
 
@@ -156,7 +156,7 @@ def closed_in_pending(t: Scenario) -> None:
     stream = t.expect_stream("VITCP-4.2-01")
     asked(t, stream)
     t.tester.close(stream, str(t.params["how"]))
-    t.until(lambda: bool(t.tester.opened) or call.done, 2 * _SHORT_US + t.nop_bound_us)
+    t.until(lambda: bool(t.tester.opened) or call.done, 2 * _SHORT_US + t.owed_us())
     t.control("the device sent a Connect Request")
     if call.done and not t.tester.opened:
         code = call.returned()
@@ -171,7 +171,7 @@ def closed_in_pending(t: Scenario) -> None:
     assert ce is not None
     accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)), 4096, 4)
     t.send(again, Pdu(ACCEPT, flags=wire.END, rx=8, ce=accept))
-    t.finish(call, "VITCP-4.2-04", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(call, "VITCP-4.2-04", returns="VIP_SUCCESS")
 
 
 @case(
@@ -200,10 +200,10 @@ def refused(t: Scenario) -> None:
         pdu = refusal(REJECT if how == "reject" else NO_MATCH)
         t.send(stream, pdu.but(ce=None) if t.params["short"] else pdu)
         wanted = "VIP_REJECT" if how == "reject" else "VIP_NO_MATCH"
-        t.until(lambda: call.done or bool(t.tester.opened), t.nop_bound_us)
+        t.owed(lambda: call.done or bool(t.tester.opened))
     else:
         wanted = "VIP_TIMEOUT"
-        t.until(lambda: call.done, _SHORT_US + t.nop_bound_us)
+        t.until(lambda: call.done, _SHORT_US + t.owed_us())
     if not call.done:
         t.fail(row, "VipConnectRequest does not return", "blocked", wanted)
     t.require(call.returned() == wanted, "VITCP-4.1-04" if how != "silence" else row, f"VipConnectRequest after {how}",
@@ -241,7 +241,7 @@ def no_match(t: Scenario) -> None:
     if waits:
         wait_for_call(t)
     stream = t.open()
-    t.until(lambda: stream.opened or stream.refused, t.nop_bound_us)
+    t.owed(lambda: stream.opened or stream.refused)
     if stream.refused and not waits:
         t.report(row, "a VI does not make the port listen", "refused", "accepted", erratum="V35")
         link = connect(t, SERVER, vi=vi)
@@ -250,7 +250,7 @@ def no_match(t: Scenario) -> None:
     if not stream.opened:
         t.fail(row, "the port does not accept TCP", "refused" if stream.refused else "no answer", "accepted")
     t.send(stream, connect_request(t, called=b"nobody has this"))
-    t.until(lambda: stream.over or t.peek([*wire.NAMES], stream) is not None, t.nop_bound_us)
+    t.owed(lambda: stream.over or t.peek([*wire.NAMES], stream) is not None)
     one = t.peek([*wire.NAMES], stream)
     if one is None and stream.ended == "reset" and not waits and t.dut.clock == "real":
         # a process cannot keep its kernel from accepting: it can only reset the connection (V35)
@@ -282,7 +282,7 @@ def _incoming() -> dict[str, int]:
     applies="tcp and server",
     variants=[
         # far more time than "at once" takes, lest the end of the one be taken for the other
-        Variant(name, {"bytes": count}, "", {} if count >= 0 else {"incoming_timeout_us": 10_000_000})
+        Variant(name, {"bytes": count}, "", {} if count >= 0 else {"incoming_timeout_us": 60_000_000})
         for name, count in _incoming().items()
     ] + [Variant("opened-and-closed", {"bytes": None})],
 )
@@ -341,12 +341,12 @@ def pending_ends(t: Scenario) -> None:
     wait = wait_for_call(t)
     stream = opened(t)
     t.send(stream, connect_request(t, called=DUT_DISCRIMINATOR))
-    t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")
     conn = wait.integer("conn")
     if t.params["how"] == "reject":
         code = t.call("VipConnectReject", conn=conn).returned()
         t.require(code == "VIP_SUCCESS", "VITCP-4.3-08", "VipConnectReject", code, "VIP_SUCCESS")
-        t.until(lambda: stream.over or t.peek([*wire.NAMES], stream) is not None, t.nop_bound_us)
+        t.owed(lambda: stream.over or t.peek([*wire.NAMES], stream) is not None)
         one = t.peek([*wire.NAMES], stream)
         if one is None:
             t.absent("VITCP-4.3-08", "no Connect Reject", "Connect Reject", stream)
@@ -360,7 +360,7 @@ def pending_ends(t: Scenario) -> None:
         t.tester.close(stream, str(t.params["how"]))
         t.wait(t.nop_bound_us)
         call = t.start("VipConnectAccept", conn=conn, vi=vi)
-        if not t.until(lambda: call.done, t.nop_bound_us):
+        if not t.owed(lambda: call.done):
             t.fail("VITCP-4.3-11", "VipConnectAccept does not return", "blocked", "an error")
         t.require(call.returned() != "VIP_SUCCESS", "VITCP-4.3-11", "VipConnectAccept when TCP has gone", call.returned(),
                   "an error")

@@ -108,7 +108,7 @@ def protected(t: Scenario) -> None:
         from conformance.vitcp.steps.messages import Region
 
         write(link, Region(0, va % TOP64, handle, length), bytes([GUARD ^ 0xFF]) * length)
-    t.until(lambda: link.stream.over, t.nop_bound_us)
+    t.owed(lambda: link.stream.over)
     for one in (region, other):
         if one.mem in before:
             t.require(contents(t, one) == before[one.mem], row, "memory has changed", "other bytes", "untouched")

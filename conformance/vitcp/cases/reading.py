@@ -171,7 +171,7 @@ def writes(t: Scenario) -> None:
         data = pattern(size, 6)
         write(link, target, data, at)
         wanted = before[:at] + data + before[at + size :]
-        t.until(lambda w=wanted: contents(t, target) == w, t.nop_bound_us)  # type: ignore[misc]
+        t.owed(lambda w=wanted: contents(t, target) == w)  # type: ignore[misc]
         t.require(contents(t, target) == wanted, "VITCP-3.2.1-05", f"memory after an RDMA Write of {size} bytes at {at}",
                   "others", "the data there, nothing beside")
     t.control("RDMA Writes arrived")

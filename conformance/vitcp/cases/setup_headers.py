@@ -55,7 +55,7 @@ def request(t: Scenario) -> None:
     t.checked.add("VITCP-2.2.2.2.6-04")
     accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, level), 5000, 4)
     t.send(stream, Pdu(ACCEPT, flags=END, rx=8, ce=accept))
-    t.finish(call, "VITCP-4.2-07", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(call, "VITCP-4.2-07", returns="VIP_SUCCESS")
     t.control("the connection was made")
 
 

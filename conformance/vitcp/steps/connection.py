@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, Deque, Optional
 
 from fcvi.engine.case import Registry, Variant
 from fcvi.engine.upper import Call
@@ -65,6 +66,7 @@ class Link:
     flow_control: bool
     window: int  # of reads, as the DUT offers it
     taken: int = 0  # messages of the DUT that the case has looked at
+    floors: Deque[int] = field(default_factory=deque)  # receive Descriptors that were posted before each send Descriptor
     completions: dict[str, int] = field(default_factory=lambda: {"send": 0, "recv": 0})
 
     @property
@@ -151,7 +153,7 @@ def call_out(
 def opened(t: Scenario, **where: Any) -> Stream:
     """A TCP connection of the tester's that the DUT has accepted."""
     stream = t.open(**where)
-    t.until(lambda: stream.opened or stream.refused, t.nop_bound_us)
+    t.owed(lambda: stream.opened or stream.refused)
     if stream.refused:
         t.fail("VITCP-2.2.2.2.1-03", "the port does not accept TCP", "refused", "accepted")
     if not stream.opened:
@@ -252,11 +254,11 @@ def _called(
     assert ce is not None
     accept = wire.ce_header(ce.calling, ce.called, flags, mtu, window)
     t.send(stream, Pdu(ACCEPT, theirs.pdu.number, flags=wire.END, rx=rx, ce=accept))
-    if may_close and t.until(lambda: call.done, t.nop_bound_us) and call.returned() != "VIP_SUCCESS":
+    if may_close and t.owed(lambda: call.done) and call.returned() != "VIP_SUCCESS":
         check_state(t, vi, IDLE, "VITCP-3.2-16")
         t.expect_end(stream, "VITCP-3.2-16", why="after an Accept that is refused")
         raise ClosedAtGreater
-    t.finish(call, "VITCP-4.2-07", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(call, "VITCP-4.2-07", returns="VIP_SUCCESS")
     return stream, theirs
 
 
@@ -267,7 +269,7 @@ def _calling(
     wait = wait_for_call(t, called)
     stream = opened(t)
     t.send(stream, connect_request(t, level, called=called, mtu=mtu, attributes=flags, rx=rx, window=window, security=security))
-    t.finish(wait, "VITCP-4.3-07", t.nop_bound_us, "VIP_SUCCESS")
+    t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")
     call = t.call("VipConnectAccept", conn=wait.integer("conn"), vi=vi)
     code = call.returned()
     if code != "VIP_SUCCESS":

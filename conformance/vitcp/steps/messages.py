@@ -68,7 +68,6 @@ def post_receive(link: Link, length: int = 4096, region: Optional[Region] = None
     link.stream.watch.known.posted += 1
     post_receive_to(t, link.vi, region, length, offset)
     t.settle()
-    link.stream.watch.known.floor = link.stream.watch.known.posted
     return region
 
 
@@ -140,12 +139,11 @@ def send(link: Link, pdus: Sequence[Pdu]) -> int:
     return number
 
 
-def completion(link: Link, queue: str, requirement: str, why: str = "", within_us: Optional[int] = None) -> Completion:
+def completion(link: Link, queue: str, requirement: str, why: str = "") -> Completion:
     """The next completion of a queue of the VI."""
     t, at = link.t, link.completions[queue]
-    limit = t.nop_bound_us if within_us is None else within_us
-    if not t.until(lambda: len(t.completed(link.vi, queue)) > at, limit):
-        t.absent(requirement, f"no completion on the {queue} queue {why}".strip(), f"one within {limit} us", link.stream)
+    if not t.owed(lambda: len(t.completed(link.vi, queue)) > at):
+        t.absent(requirement, f"no completion on the {queue} queue {why}".strip(), f"one within {t.owed_us()} us", link.stream)
     link.completions[queue] += 1
     return t.completed(link.vi, queue)[at]
 
@@ -218,6 +216,7 @@ def post_send(
         "immediate": immediate,
         "remote": None if remote is None else {"va": f"{remote[0]:016x}", "handle": remote[1]},
     }
+    link.floors.append(link.stream.watch.known.posted)
     code = t.call("VipPostSend", vi=link.vi, descriptor=descriptor).returned()
     t.require(code == "VIP_SUCCESS", "VITCP-2.1-02", "VipPostSend fails", code, "VIP_SUCCESS")
     if settle:
@@ -240,13 +239,12 @@ def come(link: Link, count: int) -> bool:
     found = link.stream.watch.messages
     while not link.t.until(lambda: len(found) >= count, link.t.nop_bound_us):
         if not one_at_a_time(link):
-            return False
+            return link.t.owed(lambda: len(found) >= count)
     return True
 
 
 def message(
-    link: Link, kind: int, payload: Optional[bytes], requirement: str, why: str = "", within_us: Optional[int] = None,
-        length: int = 0
+    link: Link, kind: int, payload: Optional[bytes], requirement: str, why: str = "", length: int = 0
 ) -> Message:
     """The next message of the DUT that the case has not looked at: of this type, whole, with this payload."""
     t, found = link.t, link.stream.watch.messages
@@ -257,14 +255,14 @@ def message(
             len(found[link.taken].payload) >= size and link.taken + 1 < len(found)
         ))
 
-    limit = t.nop_bound_us if within_us is None else within_us
-    if not t.until(come, limit) and one_at_a_time(link):
-        t.until(come, limit)
+    if not t.until(come, t.nop_bound_us):
+        one_at_a_time(link)
+        t.owed(come)
     now = found[link.taken] if len(found) > link.taken else None
     name = wire.NAMES[kind]
     t.awaited(name, requirement, now.first if now else None)
     if now is None:
-        t.absent(requirement, f"no {name} {why}".strip(), f"{name} within {limit} us", link.stream)
+        t.absent(requirement, f"no {name} {why}".strip(), f"{name} within {t.owed_us()} us", link.stream)
         raise AssertionError("unreachable")
     if now.kind != kind:
         t.fail(requirement, f"{wire.NAMES[now.kind]} where {name} had to come", str(now.first), name, at=now.first)
@@ -275,7 +273,22 @@ def message(
     link.taken += 1
     t.until(lambda: False, 0)
     _judge(link, now, payload, size)
+    if kind != READ_RESPONSE and link.floors:
+        _counted(link, now, link.floors.popleft())
     return now
+
+
+def _counted(link: Link, now: Message, floor: int) -> None:
+    """Rx Descriptors Posted of a message: it was formed behind the post of its own Descriptor, so that it knows of all before that.
+    Whatever else a device sends it may have formed before a post, and sent after it (V61).
+    """
+    watch = link.stream.watch
+    required = floor - (watch.known.early if watch.left_out else 0)
+    for one in now.segments:
+        older = (required - one.pdu.rx) & MASK16
+        if not link.t.require(not 0 < older < 0x8000, "VITCP-3.1-26", "Rx Descriptors Posted is older than the last post",
+                              one.pdu.rx, required & MASK16, at=one, byte=20, bits="15-0"):
+            return
 
 
 def _judge(link: Link, now: Message, payload: Optional[bytes], size: int) -> None:
@@ -393,7 +406,7 @@ def broken(link: Link, requirement: str, *, code: bool = True) -> None:
     """The VI is in Error and TCP is closed, the application has been told, and nothing stays posted."""
     t = link.t
     t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="though the VI is in Error") if not link.stream.closed else None
-    t.until(lambda: any(vi == link.vi for vi, _ in t.errors), t.nop_bound_us)
+    t.owed(lambda: any(vi == link.vi for vi, _ in t.errors))
     t.require(_state(t, link.vi) == "VIP_STATE_ERROR", requirement, "the state of the VI", _state(t, link.vi), "VIP_STATE_ERROR")
     if code:
         t.require(any(vi == link.vi for vi, _ in t.errors), requirement, "no VipErrorCallback", "none", "one")

@@ -58,9 +58,9 @@ def _called(t: Scenario) -> None:
     vi, _ = _create(t)
     t.start(
         "VipConnectRequest", vi=vi, LocalAddr=_address(t.config, _HERE), RemoteAddr=_address(t.config["peer"], _THERE),
-        Timeout=4 * t.nop_bound_us,
+        Timeout=4 * t.r_a_tov_us,
     )  # fmt: skip
-    t.until(lambda: t.tester.shown, t.nop_bound_us)
+    t.owed(lambda: t.tester.shown)
 
 
 def _calling(t: Scenario) -> None:
@@ -68,11 +68,11 @@ def _calling(t: Scenario) -> None:
     vi, reliable = _create(t)
     wait = t.start("VipConnectWait", LocalAddr=_address(t.config, _HERE), Timeout=None)
     stream = t.open()
-    t.until(lambda: stream.opened or stream.refused, t.nop_bound_us)
+    t.owed(lambda: stream.opened or stream.refused)
     flags = (wire.RELIABLE if reliable else 0) | (wire.FLOW_CONTROL if t.pics["flow_control"] else 0)
     ce = wire.ce_header(_THERE, _HERE, flags, _SIZE, 1)
     t.send(stream, Pdu(wire.REQUEST, 1, flags=wire.END, rx=8, ce=ce))
-    t.until(lambda: wait.done, t.nop_bound_us)
+    t.owed(lambda: wait.done)
     if wait.done and wait.returned() == "VIP_SUCCESS":
         t.start("VipConnectAccept", conn=wait.integer("conn"), vi=vi)
-        t.until(lambda: t.tester.shown, t.nop_bound_us)
+        t.owed(lambda: t.tester.shown)

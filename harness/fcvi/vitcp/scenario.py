@@ -115,7 +115,7 @@ class Scenario(WireFree):
     ) -> Received:
         """Take the next PDU of one of these types; its absence breaks the requirement and ends the case."""
         wanted = [kinds] if isinstance(kinds, int) else list(kinds)
-        limit = self.nop_bound_us if within_us is None else within_us
+        limit = self.owed_us() if within_us is None else within_us
         self.until(lambda: self.peek(wanted, stream) is not None, limit)
         one = self.peek(wanted, stream)
         names = " or ".join(wire.NAMES[kind] for kind in wanted)
@@ -156,7 +156,7 @@ class Scenario(WireFree):
 
     def expect_stream(self, requirement: str, within_us: Optional[int] = None) -> Stream:
         """The DUT asks for a TCP connection to the tester's port; its absence ends the case."""
-        limit = self.nop_bound_us if within_us is None else within_us
+        limit = self.owed_us() if within_us is None else within_us
         opened = self.tester.opened
         self.until(lambda: bool(opened), limit)
         if not opened:
@@ -165,7 +165,7 @@ class Scenario(WireFree):
 
     def expect_end(self, stream: Stream, requirement: str, within_us: Optional[int] = None, why: str = "") -> bool:
         """The DUT closes the stream, by FIN or RST (V43)."""
-        limit = self.nop_bound_us if within_us is None else within_us
+        limit = self.owed_us() if within_us is None else within_us
         self.until(lambda: stream.over, limit)
         return self.require(stream.over, requirement, f"TCP is not closed {why}".strip(), "open", f"FIN or RST within {limit} us")
 

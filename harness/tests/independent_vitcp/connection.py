@@ -120,8 +120,6 @@ class Connection:
                 good += 1
             return good & MASK32
         filler = self.port.choose("filler")
-        if self.bad("filler-is-next"):
-            return (self.first_seen or 0) & MASK32
         return {"previous": ((self.first_seen or 0) - 1) & MASK32, "zero": 0, "arbitrary": 0xABCD1234}[filler]
 
     def take_number(self, kind: int) -> int:
@@ -381,7 +379,10 @@ class Connection:
         if segment.kind in (SEND, WRITE, READ_REQUEST):
             self.take_message(segment)
         elif segment.kind == READ_RESPONSE:
-            self.take_response(segment)
+            if self.incoming is not None and self.incoming.number == segment.number and self.bad("same-number-same-message"):
+                self.place(self.incoming, segment)
+            else:
+                self.take_response(segment)
         elif segment.kind != NOP:
             if segment.kind == wire.REQUEST and self.bad("second-request-accepted"):
                 self.stream.write(self.head_of(wire.ACCEPT, 0, setup=Setup(), flags=END))
@@ -449,12 +450,8 @@ class Connection:
         """A segment of a Send, an RDMA Write or a Read Request."""
         now = self.incoming
         if now is not None and (now.kind, now.number) != (segment.kind, segment.number):
-            if self.bad("same-number-same-message") and now.number == segment.number:
-                pass
-            elif not self.bad("mixes-messages"):
-                self.breach(now.number)
-                return
-            now = None
+            self.breach(now.number)
+            return
         if now is None:
             now = self.begin(segment)
             if now is None:

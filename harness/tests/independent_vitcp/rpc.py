@@ -181,7 +181,7 @@ class Server:
         def again() -> None:
             nop = bytes.fromhex("01" "2a" "0018" + "00" * 20)
             self.notify("stream.data", {"stream": name, "hex": nop.hex()})
-            port.clock.after(50_000, again)
+            port.clock.after(500_000, again)
 
         again()
 

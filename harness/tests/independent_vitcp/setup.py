@@ -104,8 +104,6 @@ class Active:
     def refused(self) -> None:
         """RST to SYN: Disconnected (V57, V63)."""
         self.stream = None
-        if self.port.bad("refusal-not-noticed"):
-            return
         if self.peer and self.port.choose("peer_refused") == "retry":
             self.again(self.port.choose.number("retry_us"))
         elif self.port.bad("retries-refused"):

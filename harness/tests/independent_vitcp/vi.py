@@ -119,7 +119,7 @@ class Vi:
     def finish(self, descriptor: Descriptor, errors: List[str]) -> None:
         """A Descriptor of the send queue is done; it completes in the order of the queue."""
         descriptor.ready = errors
-        if self.port.bad("completes-out-of-order"):
+        if self.port.choose("completion_order") == "processing":
             self.complete("send", descriptor, errors)
             return
         for one in self.open("send"):
