@@ -182,6 +182,18 @@ IDLE, PENDING, CONNECTED, ERROR = (
 )  # fmt: skip
 
 
+def check_failed(t: Scenario, vi: int, code: str, requirement: str) -> bool:
+    """The VI is Idle after a connect call that failed. With VIP_NOT_REACHABLE a reliable one may be in Error (V57), from where
+    VipDisconnect brings it.
+    """
+    states = [IDLE, ERROR] if code == "VIP_NOT_REACHABLE" else [IDLE]
+    seen = t.call("VipQueryVi", vi=vi).text("State")
+    if seen == ERROR and ERROR in states:
+        t.call("VipDisconnect", vi=vi)
+        seen, states = t.call("VipQueryVi", vi=vi).text("State"), [IDLE]
+    return t.require(seen in states, requirement, f"the state of the VI is {seen}", seen, " or ".join(states))
+
+
 class ClosedAtGreater(Exception):
     """The DUT has ended the setup, as it may where an Accept has more than was proposed (V26)."""
 
@@ -255,7 +267,7 @@ def _called(
     accept = wire.ce_header(ce.calling, ce.called, flags, mtu, window)
     t.send(stream, Pdu(ACCEPT, theirs.pdu.number, flags=wire.END, rx=rx, ce=accept))
     if may_close and t.owed(lambda: call.done) and call.returned() != "VIP_SUCCESS":
-        check_state(t, vi, IDLE, "VITCP-3.2-16")
+        check_failed(t, vi, call.returned(), "VITCP-3.2-16")
         t.expect_end(stream, "VITCP-3.2-16", why="after an Accept that is refused")
         raise ClosedAtGreater
     t.finish(call, "VITCP-4.2-07", returns="VIP_SUCCESS")

@@ -38,6 +38,10 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "no_window": ("hold|error", "a read towards a peer whose window is 0 (V69)"),
     # Setup
     "bad_version": ("close|reject|no-match", "answer to another Version (V02)"),
+    "failed_state": ("idle|error", "the VI after VIP_NOT_REACHABLE: Idle (4.2), or Error (VI-DG 3.3.4, V57)"),
+    "gone_in_pending": ("refused|connects", "VipConnectAccept when TCP has gone (V59; connects is the other reading)"),
+    "long_discriminator": ("VIP_INVALID_PARAMETER|VIP_ERROR_RESOURCE", "what 17 bytes get (V46)"),
+    "overlong": ("error|lost", "a Send that is too long at Unreliable Delivery (VI-ARCH 2.5.1)"),
     "greater_mtu": ("own|close", "an Accept with more than was proposed (V26)"),
     "zero_mtu": ("accept|reject|close", "a proposal of 0 (V27)"),
     "compare": ("bytes|text", "how peers compare addresses (V28; text may be the other reading)"),

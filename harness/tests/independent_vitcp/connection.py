@@ -551,6 +551,8 @@ class Connection:
             now.error = "VIP_STATUS_LENGTH_ERROR"
             if self.reliable:
                 self.not_good(now, DESCRIPTOR_ERROR, None)
+            elif self.port.choose("overlong") == "lost":
+                now.dropped, now.descriptor = True, None
             return
         if not self.port.scatter(now.descriptor, segment.offset, segment.payload):
             now.error = "VIP_STATUS_PROTECTION_ERROR"

@@ -226,7 +226,9 @@ class Active:
         vi = self.vi
         vi.attempt = None
         if code != "VIP_SUCCESS":
-            if not self.port.bad("stays-pending"):
+            if code == "VIP_NOT_REACHABLE" and vi.attributes.reliable and self.port.choose("failed_state") == "error":
+                vi.become("error")
+            elif not self.port.bad("stays-pending"):
                 vi.become("idle")
             if self.port.choose("after_failure") == "flush":
                 vi.flush()

@@ -83,7 +83,7 @@ class Vipl:
         found = Address(hex_bytes(value, "host"), hex_bytes(value, "discriminator"))
         longest = 15 if self.port.bad("discriminator-of-15") else 64 if self.port.bad("discriminator-of-17") else 16
         if len(found.host) != 16 or len(found.discriminator) > longest:
-            raise Refused("VIP_INVALID_PARAMETER")
+            raise Refused(self.port.choose("long_discriminator"))
         if self.port.bad("empty-discriminator-refused") and not found.discriminator:
             raise Refused("VIP_INVALID_PARAMETER")
         return found
@@ -146,6 +146,12 @@ class Vipl:
         assert theirs is not None
         if vi.state != "idle" and not self.port.bad("any-state"):
             raise Refused("VIP_INVALID_STATE")
+        if passive.over and self.port.choose("gone_in_pending") == "connects":
+            del self.port.conns[number]
+            call.reply("VIP_SUCCESS")
+            vi.become("connected")
+            vi.fail(None)
+            return
         if passive.over:
             del self.port.conns[number]
             raise Refused("VIP_TIMEOUT")
