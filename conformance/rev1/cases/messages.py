@@ -154,8 +154,11 @@ _STEPS = (0, 0x7FFFFFF0, 0xFFFFFFD0, 0xFFFFFFFE)  # each less than half the rang
 
 def _wrap(t: Scenario, setup: Setup) -> None:
     """Lost Messages bring an unreliable Connection near the wrap. A DUT that takes none of those that follow a loss cannot be
-    brought there."""
+    brought there. Nobody sends so many Messages within R_A_TOV: a number comes again when no frame of before can be on its way.
+    """
     for at, number in enumerate([*_STEPS, 0xFFFFFFFF, 0, 1]):
+        if at < len(_STEPS):
+            t.wait(t.pixit.r_a_tov_us)
         region = register(t, 32)
         post(t, setup.vi, "recv", region)
         transmit(t, build(t, setup, pattern(20, number & 0xFF), number=number))

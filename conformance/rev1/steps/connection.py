@@ -183,8 +183,8 @@ def check_reason(t: Scenario, iu: Received, repeats: Optional[int] = None) -> No
     moved = not code and iu.dh("NUMBER") & 0xFFFF
     t.require(not moved, "REV1-5.7.6-03", "byte 1 of VI_PARAMETER is empty, and others are not", f"{iu.dh('NUMBER'):08X}h",
               "a Reason Code in byte 1", at=iu)  # fmt: skip
-    known = REJECT <= code <= DUPLICATE or (code == repeats and code)
-    t.require(bool(known), "REV1-5.7.2-09", "the Reason Code", f"{code:02X}h", "one of Table 10", at=iu)
+    known = REJECT <= code <= DUPLICATE or code == repeats
+    t.require(known, "REV1-5.7.2-09", "the Reason Code", f"{code:02X}h", "one of Table 10", at=iu)
 
 
 def _check_address(t: Scenario, iu: Received, name: str, host: str, requirement: str) -> None:

@@ -76,6 +76,8 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "read_length": ("length|zero", "VI_RMT_TOT_LEN of READ_RQST (R04; zero may warn, and reads nothing)"),
     "write_length": ("zero|length", "VI_RMT_TOT_LEN of WRITE_RQST (R09; length may warn)"),
     "old_message": ("discard|error", "a VI_MSG_ID that has been there, on a reliable VI (R43)"),
+    "late_frames": (
+        "by-number|remembered", "a number that was delivered within R_A_TOV is a late frame, whatever stands between (FC-PH)"),
     "partial_message": (
         "error|drop", "a Message of Unreliable Delivery that stays incomplete: its Descriptor in error, or kept (R44)"),
     "lost_end": ("next|timeout", "a Message without its end is given up at the next Message, or at FCVI_ULP_TIMEOUT too (R09)"),

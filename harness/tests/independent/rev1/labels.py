@@ -75,6 +75,8 @@ LABELS: Dict[str, str] = {
     "survives-errors": "FCVI-8.2-d3 FCVI-8.4.2-e",
     "no-farp-req": "FCVI-7.4-03",
     "no-farp-reply": "FCVI-7.4-04 FCVI-7.5-16",
+    "answers-other-code-points": "FCVI-7.5-12",
+    "answers-other-actions": "FCVI-7.5-13",
     "answers-any-farp": "FCVI-7.5-14 FCVI-7.5-11 FCVI-7.5-12 FCVI-7.5-13",
     "farp-in-a-fabric": "REV1-7.3-01",
     "connections-survive-logout": "FCVI-5.8.1-01",

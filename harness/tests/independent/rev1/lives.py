@@ -163,6 +163,21 @@ def unknown_host(two: Two) -> None:
     two.advance(2 * R_A_TOV)
 
 
+def asked_otherwise(byte: int, value: int) -> Life:
+    """The FARP-REQ of the client has another byte when it arrives."""
+    def change(code: int, text: str) -> str:
+        raw = bytearray.fromhex(text)
+        if raw[0] == 0x22 and raw[24] == 0x54:
+            raw[24 + byte] = value
+        return raw.hex()
+
+    def life(two: Two) -> None:
+        two.change = change
+        unknown_host(two)
+
+    return life
+
+
 def logout(two: Two) -> None:
     setup(two)
     two.client.server.line(b'{"jsonrpc":"2.0","method":"link","params":{"event":"logo"}}')
@@ -200,6 +215,7 @@ SITUATIONS: Dict[str, Any] = {
     "peers of one address": ("rd", NOTHING, {}, hosts(A_HOST, A_HOST), peers(False)),
     "peers far apart": (
         "rd", NOTHING, {}, hosts("fe80000000000000000000000000ffff", "fe800000000000010000000000000001"), peers(False)),
+    "farp by name": ("rd", NOTHING, {}, {}, asked_otherwise(4, 1)), "farp to login": ("rd", NOTHING, {}, {}, asked_otherwise(8, 1)),
     "farp": ("rd", NOTHING, {}, {}, unknown_host), "name server": ("rd", NOTHING, {}, {"topology": "fabric"}, unknown_host),
     "logout": ("rd", NOTHING, {}, {}, logout), "class 2": ("rd", NOTHING, {}, {"class": 2}, good),
     "explicit": ("rd", NOTHING, {}, {"login": "explicit"}, good),

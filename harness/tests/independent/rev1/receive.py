@@ -70,7 +70,11 @@ class Receiver:
 
     def _is_next(self, vi: Rev1Vi, iu: Iu) -> bool:
         """5.7.5: VI_MSG_ID tells of lost Messages."""
-        ahead = (iu.msg_id - vi.expected) % WRAP
+        ahead, now = (iu.msg_id - vi.expected) % WRAP, self.port.clock.now
+        seen = vi.delivered.get(iu.msg_id)
+        if self.port.choose("late_frames") == "remembered" and seen is not None and now < seen + self.port.r_a_tov:
+            return False
+        vi.delivered[iu.msg_id] = now
         if self.port.bad("responds-beyond-a-gap" if vi.acknowledged else "ignores-lost-messages"):
             ahead = 0
         if ahead >= WRAP // 2:

@@ -91,7 +91,8 @@ class Resolver:
         _, match, asker, action, _, port_name, node_name, _, _, asker_host, host = FARP.unpack_from(frame.data)
         port = self.port
         is_set = match & 7 == MATCH_IP or (port.choose("farp_match") == "bit" and match & MATCH_IP)
-        wrong = host not in port.hosts or not is_set or action != ORIGINATE_REPLY
+        is_set = is_set or port.bad("answers-other-code-points")
+        wrong = host not in port.hosts or not is_set or (action != ORIGINATE_REPLY and not port.bad("answers-other-actions"))
         if (wrong and not port.bad("answers-any-farp")) or port.bad("no-farp-reply"):
             return
         to = int.from_bytes(asker, "big")

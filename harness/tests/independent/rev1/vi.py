@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from ..vi import Descriptor, Vi
 
@@ -34,6 +34,7 @@ class Rev1Vi(Vi):
     outstanding: List[Rev1Descriptor] = field(default_factory=list)
     waiting: List[Rev1Descriptor] = field(default_factory=list)
     common: Optional["Exchange"] = None  # of all Sends, which is a mistake
+    delivered: Dict[int, int] = field(default_factory=dict)  # numbers of Messages: when they began
     gone: bool = False  # the peer has taken the connection away
 
     def bind(self, handle: int) -> None:
@@ -41,7 +42,7 @@ class Rev1Vi(Vi):
         self.handle, self.remote_handle = handle, None
         self.established = self.fully_open = self.receiving = self.gone = False
         self.next_msg_id = 1 if self.port.bad("msg-id-starts-at-one") else 0
-        self.expected, self.incoming = 0, None
+        self.expected, self.incoming, self.delivered = 0, None, {}
         self.outstanding, self.waiting = [], []
 
     @property
