@@ -651,8 +651,6 @@ def deregistered_under(t: Calls) -> None:
     mine, buffer = node.mem(4096), node.mem(4096)
     number = p.b.recv(buffer.part(0, 64), at={"mem": mine.mem, "offset": 0})
     gone = buffer if t.params["what"] == "buffer" else mine
-    if gone is mine:
-        t.unwritable.add((node.end.number, number))
     code = node.code("VipDeregisterMem", mem=gone.mem)
     if code != OK:
         t.codes("S3.2.1-09", "VipDeregisterMem under a posted receive", code, OK, {"VIP_ERROR_RESOURCE": "A96"})

@@ -10,6 +10,7 @@ from fcvi.engine.upper import Call
 
 from .declare import RD, RR, UD
 from .lists import CODES
+from .reach import Reach
 
 _PREFIX = "VIPL-"
 _ERRORS = 0xFE  # bits 7:1; 8 is REMOTE_DESC
@@ -29,8 +30,6 @@ class Calls(CallScenario):
         #: Level of each VI, as it was made; None where the case gave something else.
         self.level_of: dict[tuple[int, int], Optional[str]] = {}
         super().__init__(*of_the_run)
-        #: Descriptors, by end and number, whose memory is gone: nobody can write their status.
-        self.unwritable: set[tuple[int, int]] = set()
         self.a: Any = None  # the nodes of both ends, when they are opened
         self.b: Any = None
 
@@ -137,18 +136,21 @@ class Calls(CallScenario):
             yield queue, level, code, found
 
     def _came(self) -> Iterator[tuple[int, str, Optional[str], str, dict[str, Any]]]:
-        """The same behind the number of the end."""
+        """The same behind the number of the end. What nobody could write is left out."""
+        reach = Reach()
         for call in self.made:
+            reach.take(call)
             result = call.reply.result if call.done and call.reply.error is None else {}
             found = result.get("DescriptorPtr")
             if call.method[3:] in ("SendDone", "SendWait", "RecvDone", "RecvWait") and isinstance(found, dict):
-                level = self.level_of.get((call.params.get("end", 0), call.params.get("vi", -1)))
-                if (call.params.get("end", 0), found.get("descriptor")) in self.unwritable:
-                    continue
-                yield call.params.get("end", 0), call.method[3:7].lower(), level, str(result.get("return")), found
+                end = call.params.get("end", 0)
+                level = self.level_of.get((end, call.params.get("vi", -1)))
+                if reach.writes(end, found.get("descriptor")):
+                    yield end, call.method[3:7].lower(), level, str(result.get("return")), found
         for told in self.notifies:
             found = told.get("DescriptorPtr")
-            if isinstance(found, dict) and told.get("what") in ("VipSendNotify", "VipRecvNotify"):
+            handed = isinstance(found, dict) and told.get("what") in ("VipSendNotify", "VipRecvNotify")
+            if isinstance(found, dict) and handed and reach.writes(told.end, found.get("descriptor")):
                 level = self.level_of.get((told.end, told.params.get("vi", -1)))
                 yield told.end, str(told.get("what"))[3:7].lower(), level, "", found
 

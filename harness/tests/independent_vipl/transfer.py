@@ -48,7 +48,9 @@ class Transfer:
     def post(self, vi: Vi, receive: bool, va: int, handle: int) -> str:
         """G 3.5.1, 3.5.4: only the handle of the VI gives a code; all else is told later."""
         world, queue = self.world, vi.receive if receive else vi.send
-        if va % 64 or world.reach(vi.nic, va, 32, handle, vi.attributes.ptag) is None or world.space.read(va, 32) is None:
+        if not self._writes(vi, va, handle):
+            if world.choices.unfit_comes_back:
+                queue.work.append(Work(va, handle))
             self._catastrophe(vi, "VIP_ERROR_POST_DESC", va)
             return c.OK
         if len(queue.work) >= world.choices.per_queue:
@@ -67,6 +69,11 @@ class Transfer:
         elif not receive:
             self._plan(vi)
         return c.OK
+
+    def _writes(self, vi: Vi, va: int, handle: int) -> bool:
+        """Whether a Descriptor lies where the VI can reach it."""
+        there = self.world.reach(vi.nic, va, 32, handle, vi.attributes.ptag)
+        return not va % 64 and there is not None and self.world.space.read(va, 32) is not None
 
     def _catastrophe(self, vi: Vi, code: str, va: int) -> None:
         """Reported at once, but in Idle and Pending with the connect attempt (S 5.1, G 6.3.1)."""
@@ -288,7 +295,8 @@ class Transfer:
         if queue.receive and not status & 0x70000:
             status |= c.OP_RECEIVE
         work.status = status | c.DONE
-        self.world.space.write(work.va + 28, struct.pack("<I", work.status))
+        if not self.world.choices.unfit_comes_back or self._writes(vi, work.va, work.handle):
+            self.world.space.write(work.va + 28, struct.pack("<I", work.status))
         self.announce(vi, queue)
 
     def announce(self, vi: Vi, queue: Queue) -> None:

@@ -21,6 +21,8 @@ class Choices:
     """False: the remote end learns of VipDisconnect at its next transfer (A17)."""
     named_at_target: bool = True
     """False: on RD and RR an error at the target is told by VIP_ERROR_CONN_LOST alone (A89)."""
+    unfit_comes_back: bool = False
+    """A Descriptor that the VI may not reach comes back, and nothing is written there (G 3.8.1); otherwise it is not queued."""
     pages: bool = True
     """Protection by page (S 3.2.1); False: by byte."""
     read_only_refused: bool = False
@@ -42,5 +44,6 @@ VARIANTS: dict[str, Choices] = {
     "batches": Choices(batch_s=0.010, pages=False),
     "reads-last": Choices(reads_late_s=0.020, named_at_target=False),
     "silent": Choices(tell_of_disconnect=False, named_at_target=False, read_only_refused=True),
+    "unfit-comes-back": Choices(unfit_comes_back=True),
     "least": Choices(rdma_read=False, reception=False, discriminator=16, per_queue=64, transfer=32768),
 }
