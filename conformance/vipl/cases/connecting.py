@@ -205,11 +205,10 @@ def used_conn(t: Calls) -> None:
             ("VipConnectAccept", {"vi": spare.vi}, "G3.3.2-08"), ("VipConnectReject", {}, "G3.3.3-02"),
         )  # fmt: skip
         for method, params, row in uses:
-            code = other.code(method, conn=conn, **params)
             if conn is None:
-                null(t, row, method, code)
+                null(other, row, "conn", method, **params)
             else:
-                stale(t, row, f"{method} ({what})", code)
+                stale(t, row, f"{method} ({what})", other.code(method, conn=conn, **params))
     connect(vi, peer)
     alive(t)
 

@@ -45,7 +45,7 @@ def nic_handles(t: Calls) -> None:
         missing = f"{method} " in str(one.call("layout").result().get("missing"))
         if missing:
             continue
-        null(t, row, method, one.code(method, **{**params, "nic": None}))
+        null(one, row, "nic", method, **params)
         stale(t, row, method, one.code(method, **{**params, "nic": extra}))
     del other
     alive(t)

@@ -216,8 +216,8 @@ def cq_calls(t: Calls) -> None:
                 t.wait(5000)
                 found = one.call(way, cq=cq)
         t.codes(row, way, found.returned(), OK)
-        t.require((found.result().get("vi"), found.result().get("RecvQueue")) == (vi.vi, True), row, f"the entry that {way} gave",
-                  found.result(), f"the receive queue of VI {vi.vi}")  # fmt: skip
+        seen = (t.number_of("vi", found.result().get("vi")), found.result().get("RecvQueue"))
+        t.require(seen == (vi.vi, True), row, f"the entry that {way} gave", found.result(), f"the receive queue of VI {vi.vi}")  # fmt: skip
         t.codes("G3.5.7-01", "VipCQDone behind the only entry", one.code("VipCQDone", cq=cq), NOT_DONE)
         got = vi.done("Recv")
         t.require(got.good and got.descriptor == number, "S6.4.2-01", "the receive behind its entry", got, "success")
@@ -231,7 +231,7 @@ def cq_calls(t: Calls) -> None:
     ]  # fmt: skip
     for method, params, row in calls:
         if method not in missing:
-            null(t, row, method, one.code(method, cq=None, **params))
+            null(one, row, "cq", method, **params)
             stale(t, row, method, one.code(method, cq=gone, **params))
     if "VipCQNotify" not in missing:
         t.codes("G3.5.11-04", "VipCQNotify with NULL as handler", one.code("VipCQNotify", cq=cq, Handler=False), BAD)
@@ -266,7 +266,7 @@ def entries(node: Node, cq: int, count: int, within_us: int) -> list[tuple[Any, 
     while len(found) < count:
         asked = node.call("VipCQDone", cq=cq)
         if asked.returned() == OK:
-            found.append((asked.result().get("vi"), asked.result().get("RecvQueue")))
+            found.append((t.number_of("vi", asked.result().get("vi")), asked.result().get("RecvQueue")))
             pause = 2000
         elif t.now_us >= end:
             break
@@ -446,8 +446,8 @@ def notify_done(t: Calls) -> None:
     t.require(len(said) == 1, row, "calls of the handler", len(said), 1)
     if said:
         got = said[0].get("DescriptorPtr") or {}
-        t.require((got.get("descriptor"), said[0].get("vi")) == (number, p.a.vi), row, "what the handler got", said[0],
-                  "VI and Descriptor")
+        seen = (got.get("descriptor"), t.number_of("vi", said[0].get("vi")))
+        t.require(seen == (number, p.a.vi), row, "what the handler got", said[0], "VI and Descriptor")
         t.require(got.get("length") == 32 and "VIP_STATUS_DONE" in got.get("status", []), "G5.5-02", "its status", got,
                   "done, Length 32")
     left = p.a.done(queue)
@@ -610,8 +610,8 @@ def cq_notify(t: Calls) -> None:
     t.require(len(t.notifies) == 2, "G3.5.11-02", "calls of two registrations", len(t.notifies), 2)
     t.require(bool(t.notifies), "G3.5.11-01", "calls of the handlers of two entries", 0, "2")
     for said in t.notifies:
-        t.require((said.get("vi"), said.get("RecvQueue")) == (vi.vi, True), "G3.5.11-01", "what the handler got", dict(said.params),
-                  "VI and queue")  # fmt: skip
+        seen = (t.number_of("vi", said.get("vi")), said.get("RecvQueue"))
+        t.require(seen == (vi.vi, True), "G3.5.11-01", "what the handler got", dict(said.params), "VI and queue")
     found = entries(one, cq, 1, t.settle_us)
     t.require(len(found) == 1, "G3.5.11-02", "entries that are left", len(found), 1)
     for number in numbers:

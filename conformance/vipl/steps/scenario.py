@@ -92,6 +92,14 @@ class Calls(CallScenario):
             return True
         return self.require(code in wanted.split(), row, f"{what}: {code}", code, " or ".join(wanted.split()))
 
+    # ---- handles ----
+
+    def number_of(self, kind: str, told: Any) -> Any:
+        """The number of a handle that was told. None stands for the handle that is NULL, where there is one (A71)."""
+        made = [c.reply.result for c in self.made if c.done and c.reply.error is None and kind in c.reply.result]
+        nulls = [m[kind] for m in made if set(str(m.get("value") or "?")) == {"0"}]
+        return nulls[-1] if told is None and nulls else told
+
     # ---- what every call and completion owes ----
 
     def start(self, method: str, **params: Any) -> Call:

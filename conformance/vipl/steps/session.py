@@ -79,9 +79,9 @@ class Node:
         return self.call(method, **params).returned()
 
     def number(self, name: str) -> int:
-        """An attribute of the NIC that is a number; 0 when there is none."""
+        """An attribute of the NIC that is a number; 0 when there is none. A VIP_ULONG may be told as if it had a sign (A76)."""
         value = self.attribs.get(name)
-        return value if isinstance(value, int) else 0
+        return value % (1 << 64) if isinstance(value, int) else 0
 
     def vi(self, level: str, *, send_cq: Optional[int] = None, recv_cq: Optional[int] = None, **attribs: Any) -> Vi:
         """A new VI. Raises Inconclusive when the provider has no room."""
@@ -471,9 +471,13 @@ def alive(t: Calls, p: Optional[Pair] = None) -> None:
         t.control("the control itself broke a rule")
 
 
-def null(t: Calls, row: str, what: str, code: str) -> None:
-    """A NULL handle is a bad parameter."""
-    t.codes(row, f"{what} with NULL", code, BAD)
+def null(node: Node, rows: str, kind: str, method: str, **params: Any) -> None:
+    """NULL as handle is a bad parameter, where no handle of this kind is NULL (A71)."""
+    if node.t.number_of(kind, None) is not None:
+        return
+    code = node.code(method, **{**params, kind: None})
+    for row in rows.split():
+        node.t.codes(row, f"{method} with NULL", code, BAD)
 
 
 def stale(t: Calls, row: str, what: str, code: str) -> None:

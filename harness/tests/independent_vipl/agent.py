@@ -29,6 +29,7 @@ BLOCKING = {
 }
 
 
+NULLS = ("nic", "ptag", "vi", "conn")
 NEEDED = {"VipCreateVi": ("ViAttribs",), "VipConnectWait": ("LocalAddr",), "VipCreateCQ": ("EntryCount",)}
 """Parameters that are looked for before the NIC is."""
 
@@ -92,6 +93,7 @@ class Agent:
         self.connecting = Connecting(self.world, self.transfer)
         self._things: dict[str, list[Any]] = {kind: [] for kind in ("nic", "ptag", "cq", "vi", "conn", "mem")}
         self._numbers: dict[Thing, int] = {}
+        self._nulls: dict[str, Thing] = {}
         self._posted: dict[int, Posted] = {}
         self._pools: dict[tuple[Nic, Ptag], Pool] = {}
         self._descriptors, self._registrations = itertools.count(), itertools.count()
@@ -160,14 +162,21 @@ class Agent:
     # ---- numbers and parameters ----
 
     def _give(self, kind: str, thing: Thing) -> Json:
-        self._numbers[thing] = len(self._things[kind])
+        number = self._numbers[thing] = len(self._things[kind])
         self._things[kind].append(thing)
-        return {kind: self._numbers[thing], "value": f"{thing.value:016x}"}
+        null = self.choices.null_handles and kind in NULLS and number == 0
+        if null:
+            self._nulls[kind] = thing
+        return {kind: number, "value": f"{0 if null else 0x5600_0000_1000 + 0x40 * number:016x}"}
+
+    def _told(self, thing: Thing) -> Optional[int]:
+        """The number of a handle; None of that which is NULL."""
+        return None if thing in self._nulls.values() else self._numbers.get(thing)
 
     def _at(self, kind: str, number: Any) -> Any:
-        """What the number stands for; None for null."""
+        """What the number stands for; for null what has that handle, or None."""
         if number is None:
-            return None
+            return self._nulls.get(kind)
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(self._things[kind]):
             raise BadCall(-32602, f"{kind} {number} was never given")
         return self._things[kind][number]
@@ -219,7 +228,7 @@ class Agent:
             "EnableRdmaWrite": attributes.write, "EnableRdmaRead": attributes.read,
         }
         if ptag and attributes.ptag is not None:
-            shown["Ptag"] = self._numbers[attributes.ptag]
+            shown["Ptag"] = self._told(attributes.ptag)
         return shown
 
     # ---- NICs and tags ----
@@ -243,13 +252,13 @@ class Agent:
         return {"return": c.OK}
 
     def _error(self, report: ErrorReport, context: int) -> None:
-        vi = self._numbers.get(report.vi) if report.vi is not None else None
+        vi = self._told(report.vi) if report.vi is not None else None
         pointer = None
         if report.descriptor is not None:
             posted = self._posted.get(report.descriptor)
             pointer = {"descriptor": posted.number if posted else None, "va": f"{report.descriptor:016x}"}
         self._notify("error", {
-            "vi": vi, "code": report.code, "nic": self._numbers[report.nic], "cq": None, "DescriptorPtr": pointer,
+            "vi": vi, "code": report.code, "nic": self._told(report.nic), "cq": None, "DescriptorPtr": pointer,
             "OpCode": report.operation, "ResourceCode": report.resource, "Context": context,
         })
 
@@ -303,7 +312,7 @@ class Agent:
         region = self.world.region(*self._region(p))
         if region is None:
             return {"return": c.PARAMETER}
-        return {"return": c.OK, "MemAttribs": {"Ptag": self._numbers[region.ptag], "EnableRdmaWrite": region.write,
+        return {"return": c.OK, "MemAttribs": {"Ptag": self._told(region.ptag), "EnableRdmaWrite": region.write,
                                                "EnableRdmaRead": region.read}}
 
     def do_VipSetMemAttributes(self, p: Json) -> Json:
@@ -435,13 +444,13 @@ class Agent:
         return {"return": self.connecting.destroy_cq(self._live("cq", p))}
 
     def do_VipResizeCQ(self, p: Json) -> Json:
-        entries, most = p["EntryCount"], self.world.query_nic()["MaxCQEntries"]
+        entries, most = p["EntryCount"], self.choices.entries
         self._live("cq", p)
         return {"return": c.OK if 0 < entries <= most else c.RESOURCE if entries else c.PARAMETER}
 
     def _entry(self, cq: Cq) -> Json:
         vi, receive = cq.entries.popleft()
-        return {"return": c.OK, "vi": self._numbers.get(vi), "RecvQueue": receive}
+        return {"return": c.OK, "vi": self._told(vi), "RecvQueue": receive}
 
     def do_VipCQDone(self, p: Json) -> Json:
         cq: Cq = self._live("cq", p)
@@ -461,7 +470,7 @@ class Agent:
             return {"return": c.PARAMETER}
         handler, number = self._handler("VipCQNotify", p)
         cq.handlers.append(lambda vi, receive: handler({
-            "nic": self._numbers[cq.nic], "vi": self._numbers.get(vi), "cq": self._numbers[cq], "RecvQueue": receive}))
+            "nic": self._told(cq.nic), "vi": self._told(vi), "cq": self._numbers[cq], "RecvQueue": receive}))
         self.transfer.serve(cq)
         return {"return": c.OK, "registration": number}
 
@@ -487,7 +496,7 @@ class Agent:
         handler, number = self._handler(what, p)
 
         def called(va: Optional[int]) -> Steps[None]:
-            seen = {"nic": self._numbers[vi.nic], "vi": self._numbers[vi], "cq": None, "DescriptorPtr": self._pointer(va)}
+            seen = {"nic": self._told(vi.nic), "vi": self._told(vi), "cq": None, "DescriptorPtr": self._pointer(va)}
             return handler(seen)
         code = self.transfer.notify(vi, vi.receive if receive else vi.send, called)
         return {"return": code, "registration": number} if code == c.OK else {"return": code}

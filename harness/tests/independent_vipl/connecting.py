@@ -9,7 +9,7 @@ from . import codes as c
 from .objects import Attributes, Cq, ErrorReport, Nic, Queue, Thing, Vi
 from .threads import Steps, Thread
 from .transfer import Transfer
-from .world import MAX_CQS, MAX_ENTRIES, MAX_VIS, World
+from .world import MAX_CQS, MAX_VIS, World
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Connecting:
         """G 3.6.1; the queue is never too short for what comes (at least EntryCount)."""
         if not entries:
             return c.PARAMETER, None
-        if entries > MAX_ENTRIES or len(nic.cqs) >= MAX_CQS:
+        if entries > self.world.choices.entries or len(nic.cqs) >= MAX_CQS:
             return c.RESOURCE, None
         nic.cqs.append(Cq(nic, Thread(self.world.threads)))
         return c.OK, nic.cqs[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
@@ -10,14 +9,10 @@ from typing import Any, Callable, Optional
 from . import codes as c
 from .threads import Steps, Thread
 
-_VALUES = itertools.count(0x0000_5600_0000_1000, 0x40)
-
-
 @dataclass(eq=False)
 class Thing:
     """Anything with a handle; ``gone`` once it was given back."""
 
-    value: int = field(default_factory=lambda: next(_VALUES), init=False)
     gone: bool = field(default=False, init=False)
 
 

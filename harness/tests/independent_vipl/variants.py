@@ -27,6 +27,10 @@ class Choices:
     """Protection by page (S 3.2.1); False: by byte."""
     read_only_refused: bool = False
     """Read-only pages are refused (A64); otherwise they are registered, and nothing is written there."""
+    null_handles: bool = False
+    """The first NIC, tag, VI and connection have the handle NULL, which is a handle as good as any (A71)."""
+    entries: int = 1536
+    """MaxCQEntries; it may be told as a number with a sign (A76)."""
     rdma_read: bool = True
     reception: bool = True
     unreliable: bool = True
@@ -45,5 +49,6 @@ VARIANTS: dict[str, Choices] = {
     "reads-last": Choices(reads_late_s=0.020, named_at_target=False),
     "silent": Choices(tell_of_disconnect=False, named_at_target=False, read_only_refused=True),
     "unfit-comes-back": Choices(unfit_comes_back=True),
+    "odd-handles": Choices(null_handles=True, entries=(1 << 64) - 2),
     "least": Choices(rdma_read=False, reception=False, discriminator=16, per_queue=64, transfer=32768),
 }

@@ -17,7 +17,7 @@ ADDRESSES = {
     "VINIC1": bytes.fromhex("fd00000000000000000000000000a202"),
 }
 ALIAS = {"VINIC0": "VINIC"}
-MAX_PTAGS, MAX_VIS, MAX_CQS, MAX_ENTRIES, MAX_REGIONS, MAX_BLOCK, MAX_BYTES = 160, 96, 48, 1536, 600, 1 << 26, 1 << 27
+MAX_PTAGS, MAX_VIS, MAX_CQS, MAX_REGIONS, MAX_BLOCK, MAX_BYTES = 160, 96, 48, 600, 1 << 26, 1 << 27
 
 
 class World:
@@ -70,7 +70,7 @@ class World:
             "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": 16, "ThreadSafe": True,
             "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": MAX_REGIONS,
             "MaxRegisterBlockBytes": MAX_BLOCK, "MaxVI": MAX_VIS, "MaxDescriptorsPerQueue": choices.per_queue,
-            "MaxSegmentsPerDesc": choices.segments, "MaxCQ": MAX_CQS, "MaxCQEntries": MAX_ENTRIES,
+            "MaxSegmentsPerDesc": choices.segments, "MaxCQ": MAX_CQS, "MaxCQEntries": choices.entries if choices.entries < 1 << 63 else choices.entries - (1 << 64),
             "MaxTransferSize": choices.transfer, "NativeMTU": 1500, "MaxPtags": MAX_PTAGS,
             "ReliabilityLevelSupport": levels, "RDMAReadSupport": reads,
         }
