@@ -277,7 +277,7 @@ def ignored(t: Calls) -> None:
 
 @vipl("D7", "The status word of every completion",
       "G5.1-01 G5.2-18 G5.2-19 G5.2-20 G5.2-27 G5.2-30 G5.2-31 G5.2-33 G5.2-35 G5.2-36 G5.2-37 G5.2-38 G5.2-39",
-      errata="A77 A82 A86", variants=levels())  # fmt: skip
+      errata="A77 A82 A86 A112", variants=levels())  # fmt: skip
 def status_words(t: Calls) -> None:
     """Bits that are defined, in places where they may be. The same is asked of each completion of every other case."""
     p = pair(t, t.params["level"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fcvi.engine.upper import RETURNS
+
 from conformance.vipl.phases import CALLS, EARLY, FULL, FUNCTIONAL
 from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, vipl
 from conformance.vipl.steps.scenario import Calls
@@ -78,11 +80,7 @@ def layout(t: Calls) -> None:
     number("G4.1-02", "VIP_TRUE", 1)
     number("G4.1-02", "VIP_FALSE", 0)
     number("G4.1-02", "VIP_DESCRIPTOR_ALIGNMENT", 64)
-    for value, name in enumerate((
-        "VIP_SUCCESS", "VIP_NOT_DONE", "VIP_INVALID_PARAMETER", "VIP_ERROR_RESOURCE", "VIP_TIMEOUT", "VIP_REJECT",
-        "VIP_INVALID_RELIABILITY_LEVEL", "VIP_INVALID_MTU", "VIP_INVALID_QOS", "VIP_INVALID_PTAG", "VIP_INVALID_RDMAREAD",
-        "VIP_DESCRIPTOR_ERROR", "VIP_INVALID_STATE", "VIP_ERROR_NAMESERVICE", "VIP_NO_MATCH", "VIP_NOT_REACHABLE",
-    )):  # fmt: skip
+    for value, name in enumerate(RETURNS):
         number("G4.2-01", name, value)
     t.named("G4.2-01 G4.3-01 G4.3-02 G4.4-03 G4.6-01 G4.8-01")
     for name, wanted in (("VIP_CONTROL_SEGMENT", 32), ("VIP_ADDRESS_SEGMENT", 16), ("VIP_DATA_SEGMENT", 16),

@@ -13,7 +13,8 @@ from .lists import CODES
 from .reach import Reach
 
 _PREFIX = "VIPL-"
-_ERRORS = 0xFE  # bits 7:1; 8 is REMOTE_DESC
+_ANY_ERROR = 0x1FE  # bits 8:1
+_NOT_VALID = "A112"
 _REMOTE_DESC, _RDMA_PROT, _TRANSPORT, _PARTIAL, _IMMEDIATE = 0x100, 0x80, 0x40, 0x10, 1 << 19
 _RESERVED = 0xFFF0FE00
 _READ_OP = 4  # of bits 18:16
@@ -123,14 +124,15 @@ class Calls(CallScenario):
         op = _POSTED.get(str((posted or {}).get("op")))
         if posted is None or op is None or not isinstance(word, int) or not word & 1:
             return
-        if op == 0:
+        if op == 0 and level != UD:
             self.require(not word & _RDMA_PROT, "G5.2-33", "RDMA_PROT in a Send", hex(word), "clear")
-        if op == _READ_OP or (posted.get("op") == "rdma-write" and posted.get("immediate") is None and "Control" not in posted):
+        plain = posted.get("op") == "rdma-write" and posted.get("immediate") is None and "Control" not in posted
+        if level == RR and (op == _READ_OP or plain):
             self.require(not word & _REMOTE_DESC, "G5.2-35", f"REMOTE_DESC in an {posted.get('op')}", hex(word), "clear")
         if level == RD and op != _READ_OP:
-            self.require(not word & _TRANSPORT, "G5.2-31", f"TRANSPORT in a {posted.get('op')} at RD", hex(word), "clear")
+            self._not_valid(word, _TRANSPORT, "G5.2-31", f"TRANSPORT in a {posted.get('op')} at RD")
             self.require(not word & _RDMA_PROT, "G5.2-33", f"RDMA_PROT in a {posted.get('op')} at RD", hex(word), "clear")
-        if word & 0x1FE:
+        if word & _ANY_ERROR:
             return
         self.require(word >> 16 & 7 == op, "G5.2-37", "the operation of a Descriptor that was posted", word >> 16 & 7, op)
         segments = posted.get("segments") or []
@@ -170,7 +172,7 @@ class Calls(CallScenario):
         """Judge every call and every Descriptor that came back, whatever the case is about."""
         for call in self.made:
             if call.method in CODES and call.done and call.reply.error is None:
-                code = call.reply.result.get("return")
+                code = call.returned()
                 self.require(code in CODES[call.method], "G4.2-02", f"{call.method} returned {code}", code, "a code of its list")
         posted: dict[tuple[int, Any], Mapping[str, Any]] = {(end, number): made for end, number, made in self._posted()}
         for end, queue, level, code, found in self._came():
@@ -181,7 +183,7 @@ class Calls(CallScenario):
         word = found.get("Status")
         if not isinstance(word, int) or found.get("descriptor") is None:
             return
-        what, bad = f"Status {word:#010x} on the {queue} queue", bool(word & 0x1FE)
+        what, bad = f"Status {word:#010x} on the {queue} queue", bool(word & _ANY_ERROR)
         op = word >> 16 & 7
         self.require(word & _RESERVED == 0, "G5.2-36", what, hex(word & _RESERVED), "bits 31:20 and 15:9 zero")
         if code and word & 1:
@@ -197,15 +199,23 @@ class Calls(CallScenario):
             self.require(not word & _PARTIAL or bool(word & 0x1EE), "G5.2-27", what, "PARTIAL alone", "the cause, too")
         if level not in (UD, RD, RR):
             return
-        reading = op == _READ_OP or queue == "recv"  # on errors the code of the operation may be 0 (A82)
-        if word & _TRANSPORT:
-            self.require(level == RR or queue == "recv" or (level == RD and op in (0, 4)), "G5.2-31", what, "TRANSPORT",
-                         "not at this level")  # fmt: skip
-        if word & _RDMA_PROT:
-            self.require(level == RR or (level == RD and (reading or op == 0)), "G5.2-33", what, "RDMA_PROT", "not at this level")
+        reading = op in (0, _READ_OP)  # on errors the code of the operation may be 0 (A82)
+        if queue == "send" and (level == UD or level == RD and not reading):
+            self._not_valid(word, _TRANSPORT, "G5.2-31", f"{what}: TRANSPORT")
+        if level == UD:
+            self._not_valid(word, _RDMA_PROT, "G5.2-33", f"{what}: RDMA_PROT")
+        elif word & _RDMA_PROT:
+            self.require(level == RR or reading or queue == "recv", "G5.2-33", what, "RDMA_PROT", "not at this level")
             self.require(queue == "send", "G5.2-33", what, "RDMA_PROT in a receive", "PROTECTION")
-        if word & _REMOTE_DESC:
-            self.require(level == RR and queue == "send", "G5.2-35", what, "REMOTE_DESC", "only in Sends and Writes at RR")
+        if level != RR:
+            self._not_valid(word, _REMOTE_DESC, "G5.2-35", f"{what}: REMOTE_DESC")
+        elif word & _REMOTE_DESC:
+            self.require(queue == "send", "G5.2-35", what, "REMOTE_DESC", "only in Sends and Writes at RR")
+
+    def _not_valid(self, word: int, bit: int, row: str, what: str) -> None:
+        """A bit that is not valid here says nothing beside an error that is (A112). Alone it makes an error of a success."""
+        beside = {"erratum": _NOT_VALID} if word & _ANY_ERROR & ~bit else {}
+        self.require(not word & bit, row, what, hex(word), "clear", **beside)
 
     def _fits(self, code: str, bad: bool, what: str) -> None:
         wanted = "VIP_DESCRIPTOR_ERROR" if bad else "VIP_SUCCESS"

@@ -12,6 +12,14 @@ from .words import as_json, printable
 if TYPE_CHECKING:
     from .results import Finding
 
+#: The return codes in the order of VI-DG 4.2.
+RETURNS = (
+    "VIP_SUCCESS", "VIP_NOT_DONE", "VIP_INVALID_PARAMETER", "VIP_ERROR_RESOURCE", "VIP_TIMEOUT", "VIP_REJECT",
+    "VIP_INVALID_RELIABILITY_LEVEL", "VIP_INVALID_MTU", "VIP_INVALID_QOS", "VIP_INVALID_PTAG", "VIP_INVALID_RDMAREAD",
+    "VIP_DESCRIPTOR_ERROR", "VIP_INVALID_STATE", "VIP_ERROR_NAMESERVICE", "VIP_NO_MATCH", "VIP_NOT_REACHABLE",
+)  # fmt: skip
+#: An agent whose vipl.h lacks a name tells the number instead (dut-protocol.md, 9.1).
+_BY_NUMBER = {f"VIP_CODE_{number}": name for number, name in enumerate(RETURNS)}
 METHOD_NOT_FOUND, NO_ROOM, CANCELLED = -32601, -32002, -32001
 readable = encoder(", ", ": ")  # JSON for people
 
@@ -74,7 +82,7 @@ class Call:
         code = self.result().get("return")
         if not isinstance(code, str):
             raise DutError(f"the result of {self.method} has no member \"return\" with a VIPL name")
-        return code
+        return _BY_NUMBER.get(code, code)
 
     def integer(self, name: str) -> int:
         """An integer out parameter."""

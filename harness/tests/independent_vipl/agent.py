@@ -634,10 +634,10 @@ class Agent:
         return {"return": names.init(self._nic(p), p.get("NSInitInfo"))}
 
     def do_VipNSGetHostByName(self, p: Json) -> Json:
-        nic = self._nic(p)
-        code, address = names.by_name(nic, p["Name"], p.get("NameIndex", 0), p.get("HostAddressLen", 16))
+        nic, room = self._nic(p), None if self.choices.names_any_room else p.get("HostAddressLen", 16)
+        code, address = names.by_name(nic, p["Name"], p.get("NameIndex", 0), room)
         shown = {"Address": {"host": address.hex(), "discriminator": ""}} if code == c.OK else {}
-        return {"return": code, "guard": True, **shown}
+        return {"return": code, "guard": p.get("HostAddressLen", 16) >= len(address), **shown}
 
     def do_VipNSGetHostByAddr(self, p: Json) -> Json:
         code, name, length = names.by_address(self._nic(p), bytes.fromhex(p["Address"]["host"]), p.get("NameLen", 256))

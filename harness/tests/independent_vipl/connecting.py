@@ -180,14 +180,18 @@ class Connecting:
         self._waits.remove(wait)
         conn = wait.conn = Conn(wait.nic, vi, local, vi.attributes)
         vi.state, epoch = c.PENDING, vi.epoch
-        yield from self.world.until(lambda: conn.result is not None or vi.gone or vi.epoch != epoch, seconds)
+        own = self.world.choices.wire_gives_up_s if seconds is None else 0.0
+        yield from self.world.until(lambda: conn.result is not None or vi.gone or vi.epoch != epoch, own or seconds)
         if conn.result is not None:
             return conn.result
         conn.result = c.TIMEOUT
         if vi.epoch != epoch:
             return c.STATE
-        vi.state = c.IDLE
-        return c.TIMEOUT
+        if own and vi.attributes.level != c.UD:
+            self.transfer.fail(vi, None)
+        else:
+            vi.state = c.IDLE
+        return c.UNREACHABLE if own else c.TIMEOUT
 
     def accept(self, conn: Conn, vi: Vi) -> str:
         """VipConnectAccept (G 3.3.2): unequal attributes leave the request as it was."""

@@ -29,9 +29,9 @@ def init(nic: Nic, info: Optional[str]) -> str:
     return c.OK
 
 
-def by_name(nic: Nic, name: Optional[str], index: int, room: int) -> tuple[str, bytes]:
-    """VipNSGetHostByName."""
-    if name is None or room < len(nic.address):
+def by_name(nic: Nic, name: Optional[str], index: int, room: Optional[int]) -> tuple[str, bytes]:
+    """VipNSGetHostByName; without ``room`` it does not ask how much there is."""
+    if name is None or (room is not None and room < len(nic.address)):
         return c.PARAMETER, b""
     found = (nic.names or {}).get(name.lower(), [])
     if index >= len(found):

@@ -294,10 +294,19 @@ class Transfer:
         """The status last; then the entries and handlers of what is complete at the head of the queue (G 6.1)."""
         if queue.receive and not status & 0x70000:
             status |= c.OP_RECEIVE
-        work.status = status | c.DONE
+        work.status = status | c.DONE | self._not_valid(vi, queue, status)
         if not self.world.choices.unfit_comes_back or self._writes(vi, work.va, work.handle):
             self.world.space.write(work.va + 28, struct.pack("<I", work.status))
         self.announce(vi, queue)
+
+    def _not_valid(self, vi: Vi, queue: Queue, status: int) -> int:
+        """What is beside an error in bits that are not valid: REMOTE_DESC below RR, RDMA_PROT at UD, TRANSPORT of a Send (G 5.2)."""
+        level = vi.attributes.level
+        if not self.world.choices.bits_not_valid or not status & c.ERRORS or level == c.RR:
+            return 0
+        read = status & c.OP_READ or not status & 0x70000
+        transport = c.TRANSPORT if not queue.receive and (level == c.UD or not read) else 0
+        return c.REMOTE_DESC | (c.RDMA_PROT if level == c.UD else 0) | transport
 
     def announce(self, vi: Vi, queue: Queue) -> None:
         """Entries and handler calls that are due."""

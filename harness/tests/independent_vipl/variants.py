@@ -27,6 +27,12 @@ class Choices:
     """Protection by page (S 3.2.1); False: by byte."""
     read_only_refused: bool = False
     """Read-only pages are refused (A64); otherwise they are registered, and nothing is written there."""
+    bits_not_valid: bool = False
+    """A Descriptor in error has bits, too, that are not valid at its level (A112)."""
+    names_any_room: bool = False
+    """VipNSGetHostByName gives an address whatever HostAddressLen says: the room is the caller's to see to (G 3.9.2)."""
+    wire_gives_up_s: float = 0.0
+    """Above 0: after so long the wire ends a request without limit. The header of the time has no name for the code (A34)."""
     null_handles: bool = False
     """The first NIC, tag, VI and connection have the handle NULL, which is a handle as good as any (A71)."""
     entries: int = 1536
@@ -49,6 +55,7 @@ VARIANTS: dict[str, Choices] = {
     "reads-last": Choices(reads_late_s=0.020, named_at_target=False),
     "silent": Choices(tell_of_disconnect=False, named_at_target=False, read_only_refused=True),
     "unfit-comes-back": Choices(unfit_comes_back=True),
+    "of-the-time": Choices(bits_not_valid=True, names_any_room=True, wire_gives_up_s=1.0),
     "odd-handles": Choices(null_handles=True, entries=(1 << 64) - 2),
     "least": Choices(rdma_read=False, reception=False, discriminator=16, per_queue=64, transfer=32768),
 }
