@@ -162,17 +162,11 @@ static VIP_RETURN other_address(VIP_NIC_HANDLE nic, VIP_CHAR *name, VIP_NET_ADDR
 
 static VIP_RETURN long_address(VIP_NIC_HANDLE nic, VIP_CHAR *name, VIP_NET_ADDRESS *address, VIP_ULONG index)
 {
+    VIP_RETURN code = vipl_real.VipNSGetHostByName(nic, name, address, index);
     VIP_NIC_ATTRIBUTES own;
-    unsigned char room[64];
-    if (address == NULL || vipl_real.VipQueryNic(nic, &own) != VIP_SUCCESS ||
-        address->HostAddressLen >= own.NicAddressLen ||
-        !vipl_poke(room, address, offsetof(VIP_NET_ADDRESS, HostAddress)))
-        return vipl_real.VipNSGetHostByName(nic, name, address, index);
-    VIP_UINT16 given = address->HostAddressLen;
-    (void)given;
-    memset(room, 0xCC, sizeof room);
-    (void)vipl_poke(address->HostAddress, room, own.NicAddressLen);
-    return VIP_SUCCESS;
+    if (code == VIP_SUCCESS && vipl_real.VipQueryNic(nic, &own) == VIP_SUCCESS)
+        (void)vipl_poke(address->HostAddress + own.NicAddressLen, "\xCC", 1);
+    return code;
 }
 
 /* name-told HOW: 0 another name, 1 a length with the NUL, 2 no NUL, 3 a name that has no room is cut */
