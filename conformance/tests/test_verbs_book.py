@@ -218,6 +218,9 @@ _FAULTS = [
     ("remote-end-plus-one", "VERBS-7.6.3-05", "VERBS.31/write-beyond"),
     ("refused-write-quiet", "VERBS-8.1.2.2-06", "VERBS.31/write-unknown"),
     ("peer-not-told", "VERBS-6.2.3-02", "VERBS.31/write-unknown"),
+    ("sink-bounds-unchecked", "VERBS-8.3.2-08", "VERBS.24/beyond-read"),
+    ("sink-pd-unchecked", "VERBS-7.6.3-02", "VERBS.24/pd-read"),
+    ("sink-key-unchecked", "VERBS-8.3.2-07", "VERBS.24/flipped-read"),
 ]
 
 

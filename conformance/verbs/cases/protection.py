@@ -13,14 +13,15 @@ from conformance.verbs.cases.states import unknown
 from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, MT, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
-from conformance.verbs.steps.sets import LOCAL, REFUSED_IB, REFUSED_IWARP, SUCCESS, TOO_SHORT, UNFIT_IB
+from conformance.verbs.steps.sets import LOCAL, REFUSED_IB, REFUSED_IWARP, SINK, SUCCESS, TOO_SHORT, UNFIT_IB
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Node, Pair, Qp, alive, connect, flushed, good, has_read, message,
-    nodes, pair, receives, returned, said, start, unused_key,
+    ALL, LOCAL_WRITE, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Node, Pair, Qp, alive, connect, ending, flushed, good, has_read,
+    message, need_read, nodes, pair, receives, returned, said, start, unused_key,
 )  # fmt: skip
 
 LENGTH = 64
 WRAP = "fffffffffffffff0"
+_AROUND, _PART = 4096, 1024  # some memory, and where in it a region begins that is a part of it
 
 
 def faulty(t: Verbs, node: Node, mem: Mem, fault: str) -> Mapping[str, Any]:
@@ -41,7 +42,7 @@ def faulty(t: Verbs, node: Node, mem: Mem, fault: str) -> Mapping[str, Any]:
         return gone.sge(0, LENGTH, lkey=gone.lkey)
     if fault == "zero":
         return mem.sge(0, LENGTH, lkey=0)
-    part = node.register(node.raw(4096), 1024, 256)
+    part = node.register(node.raw(_AROUND), _PART, 256)
     if fault == "beyond":
         return part.at(part.length - LENGTH + 1, LENGTH)
     if fault == "before":
@@ -59,7 +60,7 @@ _OF_RECEIVES = {"flipped": "8.3.2-03", "deregistered": "8.3.2-03", "beyond": "8.
 @verbs(24, "A local buffer that may not be used",
        "5.2-01..02 5.2-04 5.2.1-01 6.2.2.3-03 6.4-01 7.2.1-02 7.3-01 7.6.3-02 7.6.3-04..05 8.3.2-01..05 8.3.2-07..08",
        errata="B30 B44 B54 B69", variants=[
-           *product(each("fault", list(_FAULTS), {"zero": IWARP}), each("op", ["send", "second", "write", "recv"])),
+           *product(each("fault", list(_FAULTS), {"zero": IWARP}), each("op", ["send", "second", "write", "read", "recv"])),
            Variant("domains", {"fault": "domains"})])  # fmt: skip
 def local_buffer(t: Verbs) -> None:
     """The WR ends with an error of protection or is refused; nothing is sent from it, and nothing is placed into it."""
@@ -68,6 +69,8 @@ def local_buffer(t: Verbs) -> None:
         domains(t)
     elif t.params["op"] == "recv":
         bad_receive(t, fault)
+    elif t.params["op"] == "read":
+        bad_sink(t, fault)
     else:
         bad_source(t, fault, t.params["op"])
     alive(t)
@@ -96,6 +99,36 @@ def bad_source(t: Verbs, fault: str, op: str) -> None:
     t.require(not any(wr.good for wr in got), "6.4-01", f"a {op} from memory that may not be used ({fault})", "arrived", "never")
     t.require(p.mb.untouched(4096, 256), "6.4-01", f"a {op} from memory that may not be used ({fault})", "bytes moved", "none")
     t.named("8.3.2-01 8.3.2-02 8.3.2-07 8.3.2-08 7.6.3-02 7.6.3-04")
+
+
+def bad_sink(t: Verbs, fault: str) -> None:
+    """A Read into such a buffer. Figure 23 has Read Types beside Send Types and Writes."""
+    need_read(t)
+    p = pair(t)
+    message(p, LENGTH, 2)
+    p.mb.pattern(9, 0, LENGTH)
+    bad = faulty(t, p.a.node, p.ma, fault)
+    before = {mem: outside(mem, fault) for mem in t.account.mems if mem.node is p.a.node}
+    what, row = f"a Read into memory that may not be used ({fault})", _FAULTS[fault]
+    made = p.a.post([{"opcode": "RDMA_READ", "sges": [bad], "remote": p.mb.remote(0)}], must=False)
+    if made.wrs:
+        ending(t, made.wrs, row, what)
+        also = SINK if t.iwarp else frozenset()
+        failed(t, row, made.wrs[0], what, also)
+        bounded(t, fault, made.wrs[0], f"a Read of 64 bytes, one of which lies outside the region ({fault})", also)
+        late = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, LENGTH)]}], must=False, row="6.2.4-06")
+        flushed(late.wrs, "8.3.2-02", "a Send behind the error")
+    t.wait(t.quiet_us // 2)
+    for mem, bytes_ in before.items():
+        t.require(outside(mem, fault) == bytes_, row, f"memory at {what}", "changed", "as it was")
+    t.named("8.3.2-01 8.3.2-02 7.6.3-02 7.6.3-04")
+
+
+def outside(mem: Mem, fault: str) -> bytes:
+    """What a sink of that fault may not reach: the bytes around a region of which it names a part, else the region itself."""
+    if fault in ("beyond", "before", "wrap") and mem.offset == _PART:
+        return mem.read(-_PART, _PART) + mem.read(mem.length, _AROUND - _PART - mem.length)
+    return mem.read(0, min(mem.length, _AROUND))
 
 
 def failed(t: Verbs, row: str, wr: Wr, what: str, also: frozenset[str] = frozenset()) -> None:

@@ -174,6 +174,21 @@ def read_sinks(make: Make) -> None:
         ended(pair, pair.left)
 
 
+@check()
+def read_sink_protection(make: Make) -> None:
+    """The SGE of a Read is checked as any other: key, PD, bounds; nothing is placed (8.3.2)."""
+    for what in ("key", "pd", "end"):
+        pair = make()
+        if not reads(pair):
+            return
+        pd = pair.agent.verb("AllocatePd", rnic=pair.left.rnic)["pd"] if what == "pd" else pair.left.pd
+        sink = Buffer(pair.agent, pd, 64, FULL)
+        around = pair.agent.verb("RegisterMr", pd=pd, mem=sink.mem, offset=0, length=32, access=FULL)
+        sge = {"addr": f"{sink.va + (28 if what == 'end' else 0):016x}", "lkey": around["lkey"] ^ (what == "key"), "length": 8}
+        failing(pair, pair.left, pair.left.post("RDMA_READ", [sge], 1, remote=pair.sink.remote()), SINK)
+        same(sink.get(64), "00" * 64)
+
+
 @check("ib")
 def read_sinks_ib(make: Make) -> None:
     """ib: the sink of a Read needs local write, and nothing else (B29)."""

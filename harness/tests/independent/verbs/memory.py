@@ -206,6 +206,25 @@ class Stags:
                 return None, "rights"
         return target, ""
 
+    def sink(self, qp: "Qp", key: int, addr: int, length: int) -> Optional[Target]:
+        """Where a Read Response is placed: by the rights of remote write (iwarp: 7.4.2), or of local write (ib: B29)."""
+        fault = self.model.fault
+        found = self.local.get(key)
+        if fault == "sink-bounds-unchecked" and found is not None and found.valid and found.pd is qp.pd:
+            return found
+        if fault == "sink-pd-unchecked" and found is not None:
+            return self.sge(found.pd, (key, addr, length), True)[0]
+        if fault == "sink-key-unchecked":
+            found = self.find(self.local, key, fault)
+            return self.sge(qp.pd, (found.lkey if isinstance(found, Region) else key, addr, length), True)[0]
+        if self.model.flavour == "ib":
+            return self.sge(qp.pd, (key, addr, length), True)[0]
+        if fault == "sink-right-unchecked":
+            return self.sge(qp.pd, (key, addr, length), False)[0]
+        target, _ = self.tagged(qp, key, addr, length, REMOTE_WRITE, "local")
+        enabled = qp.access & REMOTE_WRITE or fault in ("sink-enable-unchecked", "qp-write-enable-ignored")
+        return target if enabled else None
+
     def _window(self, qp: "Qp", window: Window, addr: int, length: int, right: int) -> Tuple[Optional[Target], str]:
         fault = self.model.fault
         if window.sort == 1 and self.model.flavour == "ib":

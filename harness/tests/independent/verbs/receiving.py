@@ -353,7 +353,7 @@ def _answer(qp: "Qp", state: str) -> None:
 
 
 def _rresp(qp: "Qp", what: Message) -> None:
-    """An RDMA Read Response is placed by the rights of remote write (iwarp: 7.4.2; ib: by local write, B29)."""
+    """An RDMA Read Response is placed, or the Read ends in an error."""
     _, key, addr, data, psn = what
     wqe = next((item for item in qp.inflight if item.psn == psn and item.opcode == "RDMA_READ"), None)
     if wqe is None or qp.state != "RTS":
@@ -361,14 +361,7 @@ def _rresp(qp: "Qp", what: Message) -> None:
     model = qp.model
     fault = model.fault
     if data:
-        if model.flavour == "ib":
-            target, _ = qp.device.stags.sge(qp.pd, (key, addr, len(data)), True)
-        elif fault == "sink-right-unchecked":
-            target, _ = qp.device.stags.sge(qp.pd, (key, addr, len(data)), False)
-        else:
-            target, _ = qp.device.stags.tagged(qp, key, addr, len(data), REMOTE_WRITE, "local")
-            if not qp.access & REMOTE_WRITE and fault not in ("sink-enable-unchecked", "qp-write-enable-ignored"):
-                target = None
+        target = qp.device.stags.sink(qp, key, addr, len(data))
         if target is None:
             _bad_sink(qp, wqe)
             return

@@ -176,11 +176,9 @@ def _read(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
     if _stag_zero(qp, wqe, fault) or (wqe.length and not key):
         _fail(qp, wqe, "local")
         return
-    if wqe.length and qp.model.flavour == "ib":
-        target, _ = qp.device.stags.sge(qp.pd, (key, addr, wqe.length), True)
-        if target is None:
-            _fail(qp, wqe, "local")
-            return
+    if wqe.length and qp.model.flavour == "ib" and qp.device.stags.sink(qp, key, addr, wqe.length) is None:
+        _fail(qp, wqe, "local")
+        return
     qp.reads += 1
     qp.psn += 1
     wqe.psn = qp.psn
