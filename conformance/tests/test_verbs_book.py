@@ -33,7 +33,7 @@ _QUICK_MS, _SHARDS = "150", 4
 _ALONE = {"VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"}  # these need a second agent
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def book() -> Iterator[None]:
     """Verbs judge in these tests."""
     with judging_by(PROTOCOL):

@@ -39,7 +39,7 @@ SHARDS = 6  # most of a run on the real clock is waiting
 _ENDS_WELL = ("pass", "not-applicable", "inconclusive")
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def book() -> Iterator[None]:
     """VIPL judges in these tests."""
     with judging_by(PROTOCOL):
