@@ -68,6 +68,9 @@ TITLES = {
     "bit-errors": "frames with a wrong CRC",
     "protocol-error": "one side took an IU of the other for a protocol error",
     "transport-error": "one side reports a transport error",
+    "port-silent": "one of the two ports fell silent",
+    "login-refused": "a login was refused",
+    "login-unanswered": "a login was not answered",
     "no-answer": "no frame of the other side is in the capture",
     "capture-gap": "the capture itself left frames out",
 }

@@ -12,6 +12,7 @@ from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
 from .rows import round_trips
 from .setups import setup
+from .silence import is_heard, logins, silence
 from .scan import NONE
 from .table import REASONS, Flow, Step, Table, given_up
 
@@ -31,6 +32,10 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
         for cause in causes:
             cause.flow = flow
             _allow_for_gaps(table, cause)
+        if not causes and (silent := silence(table, flow)) is not None:
+            causes.append(silent)
+            silent.flow = flow
+            _allow_for_gaps(table, silent)
         if causes:
             found.append(causes[0])
             found += [c for c in causes[1:] if c.score >= PROBABLE and c.name not in causes[0].names]
@@ -38,6 +43,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             unknown.append(flow)
     if not found or all(c.name != "edition-mismatch" for c in found):
         found += _old_edition(table)
+    found += logins(table, flows)
     found += _damage(table, flows, found)
     grouped: dict[tuple[str, ...], Cause] = {}
     for cause in sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0)):
@@ -76,7 +82,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
 def _is_one_way(table: Table, flow: Flow) -> bool:
     c = table.scan.at(flow.index)
     senders = {s.sender for s in flow.steps} | {flow.ids[side] for side in (0, 1) if c.way[side].frames}
-    return len(senders) < 2
+    return len(senders) < 2 and not all(is_heard(table, port) for port in flow.ids)
 
 
 def _allow_for_gaps(table: Table, cause: Cause) -> None:
@@ -192,7 +198,12 @@ def _parameters(table: Table, flow: Flow, shown: list[Step], words: str) -> Caus
 
 def _login(table: Table, flow: Flow) -> Iterator[Cause]:
     if flow.ended == "lost by logout":
-        out = flow.named("LOGO", "PRLO", "PLOGI")[-1:]
+        out = flow.named("LOGO", "PRLO", "PLOGI", "LS_ACC")[-1:]
+        if out and out[0].name == "LS_ACC":  # of a FLOGI: the port is another N_Port_ID from then on (7.7.5)
+            text = (f"FLOGI gave the port {out[0].what['Port_Name']}, which was {out[0].what['before']}, the N_Port_ID "
+                    f"{out[0].target:06X}: all its logins ended, and with them the Connection (7.7.1, 7.7.5).")  # fmt: skip
+            yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged in anew", out)
+            return
         text = (f"{out[0].sender:06X} sent {out[0].name}, which ends the login and with it the Connection (7.7)." if out else "")
         yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged out", out, out[0].sender if out else None)
         return
@@ -204,7 +215,8 @@ def _login(table: Table, flow: Flow) -> Iterator[Cause]:
         again = step.name in ("FAN", "FLOGI") and {step.sender, step.target} & set(flow.ids)
         if (hit or again) and flow.first_us < step.time_us:
             waiting = [u for u in flow.unanswered if u["time_us"] >= step.time_us - 10_000_000]
-            if waiting:
+            way = table.scan.at(flow.index).way
+            if waiting and flow.ended != "disconnected" and max(w.last_answered for w in way) < step.number:
                 text = f"{step.name} tells of a change at one of the two ports, and Messages are not answered from then on."
                 yield Cause(("login-lost",), STRONG, text, "the switch's log of the port at that time", [step])
                 return

@@ -55,6 +55,7 @@ REASONS = {
     0x46: "Remote RDMA Transport Error", 0x47: "Remote RDMA Read Protection Error", 0x48: "Protocol Error",
     0x49: "Connection Setup Timeout", 0x4A: "Connection Does Not Exist", 0x4B: "Disconnect Accept",
 }  # fmt: skip
+_F_PORT = 0xFFFFFE
 _WORD = Struct(">I").unpack_from
 _HEADER, _ID = Struct(">II8xHH").unpack_from, 0xFFFFFF  # of a Frame_Header: D_ID, S_ID, OX_ID, RX_ID
 _FIXED = 336  # bytes of a Connect payload that are read: addresses and attributes
@@ -174,6 +175,7 @@ class Table:
         self._asked: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, its FCVI_HANDLE
         self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
         self._els: dict[tuple[int, int, int], str] = {}  # request of an Exchange: originator, responder, OX_ID
+        self._flogi: dict[tuple[int, int, int], int] = {}  # Port_Name of a FLOGI: network, target, OX_ID
         self._recent: dict[tuple[int, bytes], int] = {}  # control frames and when they came
         self._older: dict[tuple[int, bytes], int] = {}  # those before, of which there are as many
         self._doubles = 0
@@ -362,6 +364,8 @@ class Table:
         key = (step.sender, step.target, step.ox_id)
         if name in ("LS_ACC", "LS_RJT"):
             asked = self._els.get((step.target, step.sender, step.ox_id), "")
+            if not asked and step.sender == _F_PORT:  # the answer to a FLOGI goes to the N_Port_ID that it gives
+                asked = self._els.get((0, step.sender, step.ox_id), "")
             step.what["of"] = asked
             if name == "LS_RJT" and len(data) >= 32:
                 step.what["reason"], step.what["explanation"] = data[29], data[30]
@@ -370,6 +374,7 @@ class Table:
         else:
             if len(self._els) > 4096:
                 self._els.clear()
+                self._flogi.clear()
             self._els[key] = name
             if name in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
                 self._login(network, step, data, name)
@@ -384,9 +389,12 @@ class Table:
         if len(data) < 28 + 32:
             return
         step.what["ciro"], step.what["seq_cnt_s"] = data[32] >> 7, data[33] >> 1 & 1
+        if asked == "FLOGI" and step.name == "FLOGI":
+            self._flogi[(network, step.target, step.ox_id)] = number(data, 44, 8)
         if asked in ("FLOGI", "FDISC") and step.name == "LS_ACC":
             self.r_a_tov_us = self.r_a_tov_us or number(data, 36, 4) * 1000
             if step.target:
+                self._moved(network, step, self._flogi.pop((network, step.sender, step.ox_id), 0))
                 return
         elif asked == "PLOGI" and number(data, 40, 4) and not data[32] & 4:
             self.e_d_tov_us = number(data, 40, 4) * 1000
@@ -394,18 +402,35 @@ class Table:
         if sender and (name := number(data, 44, 8)):
             self.names[(network, sender)] = name
 
+    def _moved(self, network: int, step: Step, port_name: int) -> None:
+        """A FLOGI gave a port another N_Port_ID than it had: whatever stood on its logins is over (7.7.5)."""
+        before = [ident for (where, ident), name in self.names.items() if where == network and name == port_name != 0]
+        for ident in before:
+            if ident != step.target:
+                step.what["Port_Name"], step.what["before"] = f"{port_name:016X}", f"{ident:06X}"
+                del self.names[(network, ident)]
+                self._end(step, [flow for flow in self.flows.values() if flow.network == network and ident in flow.ids])
+
     def _is_new_login(self, network: int, step: Step) -> bool:
         """A PLOGI between ports that have a Connection open ends it (FC-FS: it logs out first)."""
         return any(flow.state == "open" for flow in self.between(network, step.sender, step.target))
 
     def _logout(self, network: int, step: Step) -> None:
-        for flow in list(self.flows.values()):
+        found = []
+        for flow in self.flows.values():
             both = {step.sender, step.target} == set(flow.ids)
             fabric = step.target >= 0xFFFFF0 and step.sender in flow.ids
-            if flow.network == network and not flow.final and (both or fabric) and flow.state != "closed":
+            if flow.network == network and (both or fabric):
+                found.append(flow)
+        self._end(step, found, step.sender)
+
+    def _end(self, step: Step, flows: list[Flow], by: Optional[int] = None) -> None:
+        """The login of these Connections ended with a frame; by: N_Port_ID of who asked for that."""
+        for flow in flows:
+            if not flow.final and flow.state != "closed":
                 flow.add(step)
                 flow.ended = flow.ended or "lost by logout"
-                flow.ended_by = step.sender
+                flow.ended_by = by
                 self._close(flow)
 
     # ---- setup and Disconnect ----
