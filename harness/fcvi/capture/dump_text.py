@@ -16,6 +16,7 @@ _ROW = re.compile(r"\s*(?:0x)?([0-9A-Fa-f]{3,16})(:|\s|$)\s*")
 _DATA = re.compile(r"(?:0x)?((?:[0-9A-Fa-f]{2})+)")
 _TEXT = re.compile(r"\s\|.*$|\s+>.*<\s*$|\s{2,}(?:\S|\S.{0,30}\S)\s*$")  # the columns of hexdump -C, od -z, and of others
 _WIDEST = 64  # bytes a row
+_LONGEST_ROW = 1024  # characters of one, its column of text included
 _WORD_OFFSETS = 7  # digits of the offsets of `hexdump` and `od`, which print words in the order of the host
 
 
@@ -54,7 +55,7 @@ class _Line:
 
     def groups(self, most: int = 2 * _WIDEST, cut: Optional[int] = None) -> list[str]:
         """The digits of its bytes, in the groups that they stand in, up to the column of text; of at most so many bytes."""
-        rest = self.text[self.start : cut]
+        rest = self.text[self.start : cut][:_LONGEST_ROW]
         if not _all_hex(rest):
             rest = _TEXT.sub("", rest, count=1)
         found: list[str] = []

@@ -24,12 +24,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Collection, Optional
 
-from . import laboratory, pics as pics_module
+from . import laboratory, pics as pics_module, strict
 from .case import load_cases
 from .deviation import Deviation
 from .files import FileError, damage, read_file
@@ -60,13 +59,11 @@ def load(path: Optional[Path], requirements: Collection[str]) -> Declaration:
     if path is None:
         return Declaration()
     try:
-        data = tomllib.loads(read_file(path).decode("utf-8"))
+        data = strict.toml(read_file(path))
     except FileError as error:
         raise PicsError(f"--pics {error}") from error
     except UnicodeDecodeError as error:
         raise PicsError(f"{path}: cannot read the PICS: not UTF-8 at byte {error.start}") from error
-    except RecursionError as error:
-        raise PicsError(f"{path}: not a TOML file that can be read: nested too deeply") from error
     except ValueError as error:  # of TOML, or a number of thousands of digits
         raise PicsError(f"{path}: not a TOML file: {damage(error)}") from error
     where = str(path)

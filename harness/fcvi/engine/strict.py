@@ -1,11 +1,16 @@
-"""JSON as it is written down, and nothing that readers take in different ways: no NaN, no Infinity, no number beyond a double,
-no member twice, no nesting without end."""
+"""Read JSON and TOML of strangers, at a cost that grows with their length and no faster.
+
+JSON is taken as it is written down, and nothing that readers take in different ways: no NaN, no Infinity, no number beyond a
+double, no member twice, no nesting without end. The reader of TOML spends the square of a dotted key's parts: such keys are
+refused before it sees them.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+import re
+from typing import Any, Iterable, Optional
 
 DEEPEST = 64  # objects and arrays within each other
 
@@ -13,9 +18,18 @@ DEEPEST = 64  # objects and arrays within each other
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the member {next(n for n in names if names.count(n) > 1)[:40]!r} is there twice")
+        raise ValueError(f"the member {twice(name for name, _ in pairs)!r:.42} is there twice")
     return made
+
+
+def twice(names: Iterable[str]) -> Optional[str]:
+    """The first name that was there before; None without one."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _no_number(word: str) -> Any:
@@ -59,3 +73,28 @@ def _shallow(value: Any) -> bool:
         if not level:
             return True
     return False
+
+
+_LARGEST_TOML = 8 << 20  # bytes
+_DEEPEST_KEY = 16  # parts of a dotted key
+# strings and comments; one that does not end is one up to the end, so that no byte is looked at twice
+_APART = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|\'\'\'(?:[^\']|\'(?!\'\'))*+(?:\'\'\')?'
+    r'|"(?:[^"\\\n]|\\[^\n])*+"?|\'[^\'\n]*+\'?|#[^\n]*+', re.S
+)  # fmt: skip
+_CHAIN = re.compile(rf"[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{_DEEPEST_KEY}}}")
+
+
+def toml(data: bytes) -> dict[str, Any]:
+    """The tables of a file of TOML. Raises ValueError (UnicodeDecodeError where it is no UTF-8), with one line of words."""
+    import tomllib
+
+    if len(data) > _LARGEST_TOML:
+        raise ValueError(f"{len(data)} bytes are more than the {_LARGEST_TOML} that are read of a file of TOML")
+    text = data.decode("utf-8")
+    if chain := _CHAIN.search(_APART.sub("s", text)):
+        raise ValueError(f"the key {chain[0][:40]!r}... has more than {_DEEPEST_KEY} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error

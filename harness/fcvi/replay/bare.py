@@ -27,7 +27,6 @@ The file is TOML and everything in it is optional::
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
@@ -37,6 +36,7 @@ from fcvi.capture import handed
 from fcvi.capture.limits import Wishes
 from fcvi.capture.reader import CaptureError, Record
 from fcvi.capture.scan import Editions
+from fcvi.engine import strict
 from fcvi.engine.files import damage, read_file
 from fcvi.engine.params import Params, ProtocolError
 from fcvi.engine.pixit import Pixit
@@ -92,8 +92,8 @@ def load(
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        said = tomllib.loads(read_file(path).decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        said = strict.toml(read_file(path))
+    except ValueError as error:
         raise RecordingError(f"{path}: not TOML: {damage(error)}") from error
     unknown = sorted(set(said) - _KEYS)
     if unknown:

@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from fcvi.engine.files import FileError, encoded
+from fcvi.engine.strict import twice
 
 
 def dumps(data: Any) -> bytes:
@@ -28,8 +29,7 @@ def loads(data: bytes, where: str) -> Any:
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            raise FileError(f"{where}: the member {next(n for n in names if names.count(n) > 1)!r:.80} is there twice")
+            raise FileError(f"{where}: the member {twice(name for name, _ in pairs)!r:.80} is there twice")
         return found
 
     def no_number(word: str) -> Any:

@@ -10,6 +10,7 @@ from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
 from fcvi.engine.files import FileError, damage, encoded, read_file, write_file
 from fcvi.engine.protocol import put_in_force
+from fcvi.engine.strict import twice
 from fcvi.engine.target import recorded
 
 #: What has to be the same in every part, and how it is called in a message.
@@ -101,10 +102,9 @@ def _joined(parts: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
     put_in_force(recorded(parts[0][1], parts[0][0]))
     order = {ident: n for n, ident in enumerate(i for case in load_cases() for i in case.variant_ids())}
     cases = [case for _, run in parts for case in run["cases"]]
-    names = [case["id"] for case in cases]
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if twice:
-        raise FileError(f"{twice[0]} ran in two of the parts")
+    double = twice(case["id"] for case in cases)
+    if double is not None:
+        raise FileError(f"{double} ran in two of the parts")
     run = dict(parts[0][1])
     jitter = max(int(part["pixit"].get("jitter_us", 0)) for _, part in parts)
     if jitter:

@@ -7,12 +7,12 @@ out. A certification waives nothing.
 from __future__ import annotations
 
 import fnmatch
-import tomllib
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Collection, Mapping, Optional
 
+from fcvi.engine import strict
 from fcvi.engine.files import FileError, read_file, read_json
 from fcvi.engine.results import Result, RunReport, Verdict
 
@@ -46,8 +46,8 @@ def _member(table: Mapping[str, Any], name: str, where: str) -> str:
 def load_quarantine(path: Path, variants: Collection[str], requirements: Collection[str]) -> list[Entry]:
     """The entries of a quarantine file. Raises FileError for what cannot be read, names nothing, or has no last day."""
     try:
-        data = tomllib.loads(read_file(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        data = strict.toml(read_file(path))
+    except ValueError as error:
         raise FileError(f"{path}: not a TOML file: {' '.join(str(error).split())[:200]}") from error
     tables = data.pop("quarantine", [])
     if data or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from pathlib import Path
 from typing import Any, Iterator, NamedTuple, Optional
 
 from _fcvi import ffi, lib
 
+from fcvi.engine import strict
 from fcvi.engine.pixit import Profile as OfRun
 from fcvi.engine.results import Finding
 from fcvi.fc.codec import finding_of
@@ -110,8 +110,8 @@ def _mask(table: dict[str, Any], key: str) -> int:
 def of_text(text: str) -> Profile:
     """The profile that a file says. Raises ProfileError."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = strict.toml(text.encode("utf-8"))
+    except ValueError as error:
         raise ProfileError(f"is no TOML: {error}") from error
     name = data.pop("name", None)
     if not isinstance(name, str) or not name.isascii() or not 0 < len(name) <= lib.FCVI_PROFILE_NAME_MAX:

@@ -67,4 +67,3 @@ class Own:
         lib.fcvi_vitcp_monitor_pdu(self._monitor, seen, findings)
         told = [found[i] for i in range(min(findings.count, _CAPACITY))]
         return [(ffi.string(one.requirement).decode(), ffi.string(one.message).decode()) for one in told]
-
