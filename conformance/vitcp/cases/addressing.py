@@ -141,6 +141,8 @@ _MATCHES: dict[str, tuple[bytes, int, bytes, bool]] = {
     "longer": (_FIELD, 9, _FIELD + b"\0", False),
     "last-byte": (_FIELD, 8, _FIELD[:7] + b"9", False),
     "first-byte": (_FIELD, 8, b"E" + _FIELD[1:], False),
+    "ninth-byte": (b"sixteen-bytes-ok", 16, b"sixteen-Bytes-ok", False),
+    "sixteenth-byte": (b"sixteen-bytes-ok", 16, b"sixteen-bytes-oK", False),
     "empty": (b"", 0, b"", True),
     "empty-against-some": (_FIELD, 0, b"", False),
     "length-17": (b"sixteen-bytes-ok", 17, b"sixteen-bytes-ok", False),
@@ -201,7 +203,8 @@ def matching(t: Scenario) -> None:
     requirements=["VITCP-3.2-11", "VITCP-3.2-12"],
     errata=["V15", "V68"],
     applies="tcp and server",
-    variants=[Variant(level, {"level": level}, OF_LEVEL[level]) for level in (UNRELIABLE, RECEPTION)],
+    variants=[Variant(level, {"level": level}, OF_LEVEL[level]) for level in (UNRELIABLE, RECEPTION)]
+    + [Variant("ipv6", {"level": default}, f"ipv6 and {OF_LEVEL[default]}", _IPV6) for default in (RECEPTION,)],
 )
 def told(t: Scenario) -> None:
     """RemoteAddr is the caller's IP address and Calling Discriminator; RemoteViAttribs are its level, its enables and the MTU

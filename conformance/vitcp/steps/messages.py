@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Optional, Sequence
 
 from fcvi.engine.scenario import NotThere
@@ -18,11 +19,18 @@ from .connection import Link
 GUARD = 0xEE
 _BEHIND = 32  # guard bytes behind a posted buffer
 _READ_AT_ONCE = 30_000
+_PERIOD = 128 * 128 - 1  # the pattern repeats, and not at 2^16
+
+
+@lru_cache(maxsize=128)
+def _block(seed: int, length: int) -> bytes:
+    return bytes(0x80 | (seed + i * 7 + i // 128) & 0x7F for i in range(length))
 
 
 def pattern(length: int, seed: int = 0) -> bytes:
     """Bytes of which none is a Version of the draft: a PDU that is read in the wrong place is not taken for one."""
-    return bytes(0x80 | (seed * 31 + i * 7 + i // 128) & 0x7F for i in range(length))
+    block = _block(seed * 31 & 0x7F, min(length, _PERIOD))
+    return (block * (length // _PERIOD + 1))[:length]
 
 
 @dataclass
@@ -165,8 +173,7 @@ def received(link: Link, region: Region, payload: bytes, requirement: str, immed
     t.require(done.good or "VIP_STATUS_DONE" not in done.status, requirement, "the receive Descriptor is in error", sorted(
         done.status), "no error bit")
     t.require(done.length == len(payload), requirement, "the length received", done.length, len(payload))
-    if immediate is not None:
-        t.require(done.immediate == immediate, "VITCP-3.1-06", "the Immediate Data received", done.immediate, immediate)
+    t.require(done.immediate == immediate, "VITCP-3.1-06", "the Immediate Data received", done.immediate, immediate)
     seen = contents(t, region)
     t.require(seen[: len(payload)] == payload, requirement, "the bytes received", _first(seen, payload), "those sent")
     guarded(t, region, requirement)

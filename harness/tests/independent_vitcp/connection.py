@@ -69,6 +69,10 @@ class Connection:
         self.mtu, self.peer_window = mtu, theirs.window
         self.count, self.used = count, 0  # of the other side's receive Descriptors: posted, consumed by us
         self.posted = len(vi.open("recv")) if port.choose("early_posts") == "counted" else 0
+        if port.bad("rx-goes-on"):
+            self.posted += vi.before[0]
+        if port.bad("credits-go-on"):
+            self.used = vi.before[1]
         self.told, self.taken = told, 0
         self.base = port.choose.number("first_number")
         if port.choose("ce_number") == "counted":
@@ -80,6 +84,7 @@ class Connection:
         self.later = 0  # and those that are held back
         self.current: Optional[Outgoing] = None
         self.response: Optional[Outgoing] = None
+        self.aside: List[Outgoing] = []  # begun and put by, for a fault
         self.turn = False
         self.seen: Optional[int] = None  # the last Message Number received
         self.good: Optional[int] = None  # of the last message received without error
@@ -162,8 +167,17 @@ class Connection:
             if segment is None:
                 break
             self.stream.write(segment)
+            if self.bad("nop-inside") and self.current is not None and not self.current.done:
+                self.stream.write(self.head_of(NOP, self.numbers[SEND], flags=wire.END))
             self.after(segment)
             guard += 1
+            if self.bad("mixes-what-waits") and self.current is not None and not self.current.done:
+                self.aside.append(self.current)
+                self.current = None
+                self.start_message()
+                self.current = self.current or self.aside.pop(0)
+            elif self.aside and self.current is None:
+                self.current = self.aside.pop(0)
         self.nop()
 
     def after(self, segment: Segment) -> None:
@@ -224,7 +238,8 @@ class Connection:
         if self.bad("lifo") and len(waiting) > 1:
             descriptor = waiting[-1]
         problem = self.port.problem_with(self.vi, descriptor)
-        if not problem and descriptor.room() > self.mtu and not self.bad("mtu-not-kept"):
+        free = self.bad("mtu-not-kept") or (descriptor.op != "send" and self.bad("rdma-beyond-mtu"))
+        if not problem and descriptor.room() > self.mtu and not free:
             problem = "VIP_STATUS_LENGTH_ERROR"
         if problem:
             self.refuse(descriptor, problem)
@@ -267,7 +282,7 @@ class Connection:
         """The next segment of a message."""
         if one.kind == READ_REQUEST:
             return self.read_request(one)
-        room = self.port.choose.number("segment")
+        room = 70_000 if self.bad("segments-too-long") else self.port.choose.number("segment")
         size = min(room, one.length - one.sent)
         first, last = one.sent == 0, one.sent + size == one.length
         segment = self.head_of(one.kind, one.number, offset=one.sent)
@@ -367,7 +382,11 @@ class Connection:
         """A segment of the other side."""
         if self.over:
             return
-        self.count = segment.rx
+        deaf = self.bad("credit-only-in-nop") or (self.bad("credit-not-in-responses") and segment.kind == READ_RESPONSE)
+        if segment.kind == NOP or not deaf:
+            self.count = segment.rx
+        if self.bad("takes-offset-of-16-bits"):
+            segment.offset &= 0xFFFF
         if self.first_seen is None and segment.kind in (SEND, WRITE, READ_REQUEST):
             self.first_seen = segment.number
         self.take_ack(segment)
@@ -397,6 +416,9 @@ class Connection:
         if not self.reliable:
             if self.bad("unreliable-minds-errors") and segment.error != NO_ERROR:
                 self.die("VIP_ERROR_CONN_LOST")
+            return
+        if self.bad("stops-at-is-code") and segment.is_code and segment.error == NO_ERROR:
+            self.die("VIP_ERROR_CONN_LOST")
             return
         if self.bad("ack-only-in-nop") and segment.kind != NOP:
             return
@@ -572,7 +594,7 @@ class Connection:
         enabled = self.vi.attributes.write or self.bad("write-not-enabled-taken")
         if now.length == 0 and end == 0:
             fits = enabled = True  # nothing to be written
-        if now.length > self.mtu and not self.bad("mtu-not-kept"):
+        if now.length > self.mtu and not (self.bad("mtu-not-kept") or self.bad("written-beyond-mtu")):
             fits = False
         if not fits or not enabled:
             now.dropped = True
@@ -757,6 +779,7 @@ class Connection:
         if self.over:
             return
         self.over = True
+        self.vi.before = (self.posted, self.used)
         if not self.bad("tcp-stays-open-after-error"):
             self.stream.close()
         self.vi.fail(None if code == "VIP_ERROR_CONN_LOST" else code)
@@ -775,6 +798,7 @@ class Connection:
 
     def disconnect(self) -> None:
         """VipDisconnect."""
+        self.vi.before = (self.posted, self.used)
         self.over = True
         if not self.bad("disconnect-leaves-tcp"):
             self.stream.close()

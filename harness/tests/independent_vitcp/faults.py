@@ -107,6 +107,14 @@ def _little_length(segment: Segment) -> None:
     segment.length = int.from_bytes(segment.length.to_bytes(4, "big"), "little")
 
 
+def _cut_offset(segment: Segment) -> None:
+    segment.offset &= 0xFFFF
+
+
+def _cut_length(segment: Segment) -> None:
+    segment.length &= 0xFFFF
+
+
 def _short_ce(segment: Segment) -> None:
     segment.setup = None
 
@@ -198,6 +206,8 @@ WIRE: Dict[str, Tuple[Tuple[int, ...], Edit, str, str]] = {
     "no-read-flag": ((REQUEST,), attribute(4), "3.2-04", "RDMA Read Enable is inverted (T0: a notice)"),
     "no-flow-flag": ((REQUEST,), attribute(8), "3.2-05", "the flow control flag is inverted (T0: a notice)"),
     "peer-flag": ((REQUEST,), attribute(16), "3.2-06", "the peer flag is inverted (T0: a notice)"),
+    "offset-of-16-bits": (MESSAGES, _cut_offset, "3.1-14", "Data Offset has 16 bits"),
+    "rdma-length-of-16-bits": ((WRITE, READ_REQUEST), _cut_length, "3.2.1-04", "RDMA Length has 16 bits"),
     "reject-without-end-of-header": ((REJECT, NO_MATCH), add(adjust=-20), "3.1-11 3-02 4.3-06 4.3-08",
                                      "Segment Length of a refusal is too short"),
 }
@@ -330,6 +340,27 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "response-short": ("3.2.1-06", "a Read Response lacks its last byte"),
     "response-length-ignored": ("3.2.1-07", "a Read Response of another length is good"),
     "unknown-response-taken": ("3.1-17", "a response with an unknown number completes a read"),
+    "segments-too-long": ("3.1-11 3-02 3.1-14 2.2.2.1-06", "a segment of more bytes than Segment Length can say"),
+    "takes-offset-of-16-bits": ("2.2.2.1-06", "Data Offset is taken modulo 2^16"),
+    "gathers-backwards": ("2.2.2.1-06", "the segments of a send Descriptor are taken last first"),
+    "scatters-into-the-first": ("2.2.2.1-06", "what is received goes on behind the first segment of its Descriptor"),
+    "skips-single-bytes": ("2.2.2.1-06 3.1-07", "segments of one byte of a Descriptor are left out"),
+    "rdma-beyond-mtu": ("3.2-14 3.2-16", "an RDMA Write or Read beyond the agreed MTU is sent"),
+    "written-beyond-mtu": ("3.2-14", "an RDMA Write beyond the agreed MTU is taken"),
+    "mixes-what-waits": ("2.2.2.2.3-08", "segments of two messages that wait are sent by turns"),
+    "nop-inside": ("2.2.2.2.3-08", "a NOP stands behind each segment of a message (V80: the other reading)"),
+    "rx-goes-on": ("3.1-21", "Rx Descriptors Posted of a second connection goes on from the first"),
+    "credits-go-on": ("2.2.1-03 3.1-23", "a second connection has used the credits of the first"),
+    "credit-only-in-nop": ("2.2.1-03 3.1-26", "a count in a data segment brings no credit"),
+    "credit-not-in-responses": ("2.2.1-03", "a count in a Read Response brings no credit"),
+    "answer-tells-own": ("1-01", "RemoteViAttribs of VipConnectRequest are the caller's own"),
+    "answer-tells-proposal": ("1-01", "MaxTransferSize of these is what was proposed"),
+    "no-ipv6-server": ("2.2.2.2.1-03 4.3-02", "no TCP is accepted over IPv6"),
+    "immediate-always": ("3.1-06", "what is received always has Immediate Data"),
+    "asks-at-unreliable": ("1-01", "an RDMA Read is asked for at Unreliable Delivery"),
+    "keeps-in-error": ("1-01", "a Descriptor posted in the Error state stays"),
+    "eight-bytes-match": ("3.2-09", "only eight bytes of a Discriminator are compared"),
+    "stops-at-is-code": ("3.1-51", "an IS Error Code with No Error breaks the connection"),
     # credits
     "rx-by-two": ("3.1-21", "a receive Descriptor counts twice"),
     "rx-saturates": ("3.1-22", "the count stops at 65 535"),

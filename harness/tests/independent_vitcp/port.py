@@ -63,7 +63,7 @@ class Port:
     def incoming(self, name: str, remote: Tuple[bytes, int], local: Tuple[bytes, int]) -> None:
         """A SYN has come (4.3)."""
         listening = self.listening and (self.choose("listen") == "create" or bool(self.waits) or bool(self.conns))
-        if self.bad("listens-never"):
+        if self.bad("listens-never") or (self.bad("no-ipv6-server") and not local[0].startswith(bytes(10))):
             listening = False
         if local[1] != self.port or local[0] not in self.hosts or not listening or (
             self.bad("one-connection-at-a-time") and self.streams
@@ -145,7 +145,8 @@ class Port:
         """Why a send Descriptor cannot be done; "" when it can."""
         if descriptor.op not in ("send", "rdma-write", "rdma-read"):
             return "VIP_STATUS_FORMAT_ERROR"
-        if descriptor.op == "rdma-read" and (not vi.attributes.reliable or descriptor.immediate is not None):
+        unreliable = not vi.attributes.reliable and not self.bad("asks-at-unreliable")
+        if descriptor.op == "rdma-read" and (unreliable or descriptor.immediate is not None):
             return "VIP_STATUS_FORMAT_ERROR"
         for mem, offset, length in descriptor.segments:
             region = self.memory.get(mem)
@@ -158,8 +159,10 @@ class Port:
         if self.bad("no-payload"):
             return bytes(size)
         whole = bytearray()
-        for mem, offset, length in descriptor.segments:
+        for mem, offset, length in descriptor.segments[::-1 if self.bad("gathers-backwards") else 1]:
             region = self.memory.get(mem)
+            if self.bad("skips-single-bytes") and length == 1 and len(descriptor.segments) > 1:
+                continue
             if region is None:
                 if not (self.bad("source-not-checked") or self.bad("padding-not-told")):
                     return None
@@ -173,7 +176,10 @@ class Port:
         at = 0
         if self.bad("payload-corrupted") and data:
             data = bytes([data[0] ^ 1]) + data[1:]
-        for mem, offset, length in descriptor.segments:
+        places = descriptor.segments
+        if self.bad("scatters-into-the-first") and places:
+            places = [(places[0][0], places[0][1], len(data) + begin)]
+        for mem, offset, length in places:
             region = self.memory.get(mem)
             first, last = max(begin, at), min(begin + len(data), at + length)
             if first < last:

@@ -184,7 +184,10 @@ class Active:
             return
         stream = self.stream
         connection = Connection(self.port, self.vi, stream, self.mine(), theirs, agreed, segment.rx, self.told)
-        self.end("VIP_SUCCESS", RemoteViAttribs=attributes_of(theirs))
+        told = self.vi.attributes if self.port.bad("answer-tells-own") else attributes_of(theirs)
+        if self.port.bad("answer-tells-proposal"):
+            told.size = proposed
+        self.end("VIP_SUCCESS", RemoteViAttribs=told)
         connection.pump()
 
     def timeout(self) -> None:
@@ -364,6 +367,8 @@ class Passive:
             return own[: len(called)] == called or called[: len(own)] == own
         if self.port.bad("matches-by-length") and len(own) == len(called):
             return True
+        if self.port.bad("eight-bytes-match"):
+            return len(own) == len(called) and own[:8] == called[:8]
         return own == called
 
     def match_peer(self, theirs: Setup) -> None:

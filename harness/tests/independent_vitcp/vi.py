@@ -99,6 +99,7 @@ class Vi:
     connection: Optional["Connection"] = None
     peer: Optional[Tuple[str, Dict[str, Any]]] = None  # how a peer's attempt ended
     waiter: Optional[Call] = None
+    before: Tuple[int, int] = (0, 0)  # counts of the connection before: posted, used
     queues: Dict[str, List[Descriptor]] = field(default_factory=lambda: {"send": [], "recv": []})
 
     def become(self, state: str) -> None:
@@ -134,6 +135,8 @@ class Vi:
         names = ["VIP_STATUS_DONE"] + errors + OP_NAMES.get(descriptor.op, [])
         if queue == "recv":
             descriptor.length = length
+            if self.port.bad("immediate-always") and descriptor.immediate is None:
+                descriptor.immediate = 0
             names += ["VIP_STATUS_IMMEDIATE"] if descriptor.immediate is not None else []
         elif not errors:
             descriptor.length = descriptor.room()

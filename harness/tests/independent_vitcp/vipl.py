@@ -8,7 +8,7 @@ from .port import Port
 from .setup import REJECT, Active, Address, Passive, Wait
 from .vi import FLUSHED, LEVELS, STATE_NAMES, Attributes, Call, Descriptor, Memory, Vi
 
-MAX_TRANSFER = 65536
+MAX_TRANSFER = 1 << 22
 LEVEL_NUMBERS = {name: number for number, name in LEVELS.items()}
 Params = Dict[str, Any]
 Handler = Callable[[Params, Call], None]
@@ -297,6 +297,8 @@ class Vipl:
             self.port.clock.after(delay, lambda: self._take_up(vi, descriptor))
         elif vi.connection is not None:
             vi.connection.pump()
+        elif vi.state == "error" and self.port.bad("keeps-in-error"):
+            pass
         elif vi.state == "error" or self.port.bad("idle-send-succeeds"):
             vi.complete("send", descriptor, [] if self.port.bad("idle-send-succeeds") else [FLUSHED])
         elif self.port.bad("sends-in-pending") and vi.attempt is not None and vi.attempt.stream is not None:
@@ -317,7 +319,7 @@ class Vipl:
         vi.queues["recv"].append(descriptor)
         if descriptor.op != "recv":
             vi.complete("recv", descriptor, ["VIP_STATUS_FORMAT_ERROR"])
-        elif vi.state == "error":
+        elif vi.state == "error" and not self.port.bad("keeps-in-error"):
             vi.complete("recv", descriptor, [FLUSHED])
         elif vi.connection is not None:
             vi.connection.posted_receive()

@@ -1,0 +1,239 @@
+"""Clauses 1, 2.2.2.2.2 and 3.1: what carries credit, what waits together, and a VI that is connected a second time."""
+
+from __future__ import annotations
+
+from fcvi.engine.case import Variant, case
+from fcvi.vitcp import wire
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.wire import MASK16, READ_REQUEST, SEND, WRITE
+
+from conformance.vitcp.steps.connection import (
+    CLIENT, ERROR, OF_LEVEL, RECEPTION, REGISTRY, SERVER, UNRELIABLE, LEVELS, asked, attributes_of, call_out, check_state, connect,
+    create, roles, roles_and_levels, with_each,
+)  # fmt: skip
+from conformance.vitcp.steps.messages import (
+    acknowledge, alive, answer, ask, come, completion, deliver, emit, message, nop, pattern, post_receive, post_send, register,
+    respond, segments, send, sent, write,
+)  # fmt: skip
+
+_BOTH = (UNRELIABLE, RECEPTION)
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.o",
+    "Credit in whatever PDU it comes",
+    clause="3.1",
+    requirements=["VITCP-3.1-23", "VITCP-3.1-26", "VITCP-2.2.1-03"],
+    errata=["V23"],
+    applies="tcp and flow_control and send",
+    variants=[v for by, *needs in (("send",), ("write", "rdma_write"), ("request", "rdma_read"), ("response", "rdma_read"))
+              for v in with_each(roles_and_levels((RECEPTION,), *needs), "by", {by: by})],
+)  # fmt: skip
+def carried(t: Scenario) -> None:
+    """A Send that waits for credit goes out when the count rises in a Send, an RDMA Write, a Read Request or a Read Response."""
+    by = str(t.params["by"])
+    link = connect(t, rx=0)
+    reading = None
+    if by == "response":
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 64), length=20)
+        reading = message(link, READ_REQUEST, None, "VITCP-3.1-24", "without any credit")
+    post_send(link, pattern(50, 3))
+    t.wait(t.nop_bound_us // 4)
+    early = [m for m in link.stream.watch.messages if m.kind == SEND]
+    t.require(not early, "VITCP-3.1-23", "a Send without credit", str(early[:1]), "none")
+    link.rx += 1
+    if by == "send":
+        post_receive(link, 64)
+        send(link, segments(link, pattern(20)))
+    elif by == "write":
+        write(link, register(t, 64, write=True), pattern(20))
+    elif by == "request":
+        source = register(t, 64, read=True, data=pattern(64))
+        number = ask(link, source.va, source.handle, 20)
+        _both(t, link, number)
+        return
+    elif reading is not None:
+        respond(link, answer(link, reading, pattern(20)))
+        completion(link, "send", "VITCP-3.1-41", "for the read")
+    if not t.owed(lambda: len(link.stream.watch.messages) > link.taken):  # before an ACK of the tester's brings it
+        t.fail("VITCP-2.2.1-03", f"a Send waits though a {by} has brought credit", "nothing", "the Send")
+    now = message(link, SEND, pattern(50, 3), "VITCP-2.2.1-03")
+    t.control("the Send that waited came")
+    acknowledge(link, now.number)
+    sent(link)
+
+
+def _both(t: Scenario, link, number: int) -> None:  # type: ignore[no-untyped-def]
+    """The Read Response and the Send that waited, in either order."""
+    found = link.stream.watch.messages
+    t.owed(lambda: len([m for m in found[link.taken :] if m.ended]) >= 2)
+    sends = [m for m in found[link.taken :] if m.kind == SEND and m.ended]
+    t.require(bool(sends), "VITCP-2.2.1-03", "a Send waits though a Read Request has brought credit", "nothing", "the Send")
+    t.control(f"the read of number {number} was asked for")
+    if sends:
+        acknowledge(link, sends[0].number)
+        sent(link)
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.3.e",
+    "Messages of many segments that wait together",
+    clause="2.2.2.2.3, 3.1",
+    requirements=["VITCP-2.2.2.2.3-08", "VITCP-3.1-20", "VITCP-3.1-14"],
+    errata=["V79"],
+    applies="tcp and flow_control and send",
+    variants=roles_and_levels(_BOTH),
+)
+def together(t: Scenario) -> None:
+    """Sends, and an RDMA Write between them, are posted while there is no credit, which comes for all at once: no segment of one
+    stands inside another, and they come in their order.
+    """
+    link = connect(t, rx=0)
+    kinds = [SEND, WRITE if t.pics["rdma_write"] else SEND, SEND, SEND]
+    for number, kind in enumerate(kinds):
+        remote = None if kind == SEND else (0x100, 1)
+        post_send(link, pattern(7900, number), "send" if kind == SEND else "rdma-write", remote=remote, settle=False)
+    t.settle()
+    link.rx += len(kinds)
+    nop(link)
+    come(link, len(kinds))
+    for number, kind in enumerate(kinds):
+        now = message(link, kind, pattern(7900, number), "VITCP-3.1-20")
+        if link.reliable:
+            acknowledge(link, now.number)
+    for _ in kinds:
+        sent(link)
+    t.control("every message came whole")
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.2.f",
+    "A second connection of a VI",
+    clause="2.2.2.2.2, 3.1",
+    requirements=["VITCP-3.1-21", "VITCP-3.1-23", "VITCP-3.1-34", "VITCP-2.2.1-03"],
+    errata=["V23", "V55"],
+    applies="tcp and send",
+    variants=with_each(roles_and_levels(_BOTH), "end", {"disconnect": "disconnect", "fin": "fin", "reset": "reset"}),
+)
+def second(t: Scenario) -> None:
+    """Counts are those of the connection's lifetime: on a second one Rx Descriptors Posted, the credits used and Message ACK begin
+    anew, whatever ended the first.
+    """
+    link = connect(t, rx=50)
+    for number in range(3):
+        deliver(link, pattern(30, number))
+        emit(link, pattern(40, number))
+    if t.params["end"] != "disconnect":
+        t.tester.close(link.stream, str(t.params["end"]))
+        t.owed(lambda: t.call("VipQueryVi", vi=link.vi).text("State") == ERROR)
+    t.call("VipDisconnect", vi=link.vi)
+    t.owed(lambda: link.stream.over or t.params["end"] == "reset")
+    flow, before = bool(t.pics["flow_control"]), {q: len(t.completed(link.vi, q)) for q in ("send", "recv")}
+    again = connect(t, vi=link.vi, rx=1 if flow else 50)
+    again.completions.update(before)
+    found = again.stream.watch.messages
+    deliver(again, pattern(20), "VITCP-3.1-21")
+    post_send(again, pattern(30, 1))
+    post_send(again, pattern(30, 2))
+    now = message(again, SEND, pattern(30, 1), "VITCP-2.2.1-03", "on a second connection, with a credit")
+    if again.reliable:
+        acknowledge(again, now.number)
+    t.control("a Send came on the second connection")
+    if flow:
+        t.wait(t.nop_bound_us // 2)
+        t.require(len(found) == 1, "VITCP-3.1-23", "messages on one credit of a second connection", len(found), 1)
+        again.rx = (again.rx + 1) & MASK16
+        nop(again)
+    now = message(again, SEND, pattern(30, 2), "VITCP-2.2.1-03", "on a second connection, with another credit")
+    if again.reliable:
+        acknowledge(again, now.number)
+    for _ in range(2):
+        sent(again)
+
+
+@case(
+    REGISTRY,
+    "TCP.1.a",
+    "What the Developer's Guide asks on this wire too",
+    clause="1",
+    requirements=["VITCP-1-01"],
+    errata=["V15", "V47", "V51", "V68"],
+    applies="tcp",
+    variants=[
+        *(Variant(f"answer/{level}", {"what": "answer", "level": level}, f"client and {OF_LEVEL[level]}") for level in _BOTH),
+        Variant("read-asked", {"what": "read-asked", "level": UNRELIABLE}, "unreliable_delivery and rdma_read"),
+        Variant("read-received", {"what": "read-received", "level": UNRELIABLE}, "unreliable_delivery"),
+        *(Variant(f"post-in-error/{queue}", {"what": "error", "queue": queue}) for queue in ("send", "recv")),
+    ],
+)  # fmt: skip
+def of_the_guide(t: Scenario) -> None:
+    """RemoteViAttribs of VipConnectRequest are the acceptor's; an RDMA Read at Unreliable Delivery is a format error, and one that
+    comes is never answered (VI-ARCH 2.5.1); a Descriptor posted in the Error state is flushed.
+    """
+    {"answer": _answer, "read-asked": _read_asked, "read-received": _read_received, "error": _error}[str(t.params["what"])](t)
+
+
+def _answer(t: Scenario) -> None:
+    row, level = "VITCP-1-01", str(t.params["level"])
+    for flags, mtu in ((wire.WRITE_ENABLE, 2000), (0, 1500)):
+        vi = create(t, level)
+        call = call_out(t, vi)
+        stream = t.expect_stream("VITCP-4.2-01")
+        theirs = asked(t, stream)
+        assert theirs.pdu.ce is not None
+        own = flags | attributes_of(t, level) & ~(wire.WRITE_ENABLE | wire.READ_ENABLE)
+        ce = wire.ce_header(theirs.pdu.ce.calling, theirs.pdu.ce.called, own, mtu, 4)
+        t.send(stream, wire.Pdu(wire.ACCEPT, flags=wire.END, rx=8, ce=ce))
+        t.finish(call, "VITCP-4.2-07", returns="VIP_SUCCESS")
+        told = call.table("RemoteViAttribs")
+        levels = [LEVELS[UNRELIABLE]] if level == UNRELIABLE else [LEVELS["rd"], LEVELS[RECEPTION]]
+        t.require(told.get("ReliabilityLevel") in levels, row, "ReliabilityLevel of RemoteViAttribs", told.get("ReliabilityLevel"),
+                  levels)
+        for name, value in (("EnableRdmaWrite", bool(flags)), ("EnableRdmaRead", False), ("MaxTransferSize", mtu)):
+            t.require(told.get(name) == value, row, f"{name} of RemoteViAttribs", told.get(name), value)
+    t.control("VipConnectRequest returned twice")
+
+
+def _read_asked(t: Scenario) -> None:
+    link = connect(t)
+    alive(link)
+    post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 20), length=20)
+    done = completion(link, "send", "VITCP-1-01", "for a read at Unreliable Delivery")
+    t.require(not done.good, "VITCP-1-01", "a read at Unreliable Delivery completes well", "good", "VIP_STATUS_FORMAT_ERROR")
+    found = [m for m in link.stream.watch.messages if m.kind == READ_REQUEST]
+    t.require(not found, "VITCP-1-01", "a Read Request at Unreliable Delivery", len(found), "none")
+
+
+def _read_received(t: Scenario) -> None:
+    attributes = {"ReliabilityLevel": LEVELS[UNRELIABLE], "MaxTransferSize": 4096, "EnableRdmaRead": True}
+    call = t.call("VipCreateVi", ViAttribs=attributes)  # which the DUT may refuse
+    link = connect(t, vi=call.integer("vi") if call.returned() == "VIP_SUCCESS" else create(t, UNRELIABLE))
+    alive(link)
+    source = register(t, 64, read=True, data=pattern(64))
+    t.on_purpose("VITCP-2.2.2.1-06")
+    t.send(link.stream, wire.Pdu(READ_REQUEST, link.first, flags=wire.END, rx=link.rx, rdma=(source.va, source.handle, 20)))
+    t.wait(t.nop_bound_us)
+    found = [m for m in link.stream.watch.messages if m.kind == wire.READ_RESPONSE]
+    t.require(not found, "VITCP-1-01", "a read at Unreliable Delivery is answered", len(found), "none")
+
+
+def _error(t: Scenario) -> None:
+    queue = str(t.params["queue"])
+    link = connect(t)
+    alive(link)
+    t.tester.close(link.stream, "fin")
+    t.owed(lambda: t.call("VipQueryVi", vi=link.vi).text("State") == ERROR)
+    check_state(t, link.vi, ERROR, "VITCP-2.2.2.2.2-05")
+    before = len(t.completed(link.vi, queue))
+    descriptor = {"op": "send" if queue == "send" else "recv", "segments": [{"mem": register(t, 8).mem, "offset": 0, "length": 8}]}
+    t.call("VipPostSend" if queue == "send" else "VipPostRecv", vi=link.vi, descriptor=descriptor)
+    t.owed(lambda: len(t.completed(link.vi, queue)) > before)
+    done = t.completed(link.vi, queue)[before:]
+    t.require(bool(done), "VITCP-1-01", "a Descriptor posted in the Error state stays", "no completion", "it is flushed")
+    t.require(not any(c.good for c in done), "VITCP-1-01", "a Descriptor posted in the Error state completes well", "good", "an error")
+
+
+__all__ = ["CLIENT", "SERVER", "roles"]

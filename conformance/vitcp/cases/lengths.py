@@ -1,0 +1,188 @@
+"""Clauses 2.2.2.1, 3.1, 3.2 and 3.2.1: how long a message is, of how many segments its Descriptor, and what is too long."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from fcvi.engine.case import case
+from fcvi.engine.scenario import NotThere
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.wire import READ_REQUEST, SEND, WRITE
+
+from conformance.vitcp.steps.connection import RECEPTION, REGISTRY, UNRELIABLE, Link, connect, roles, roles_and_levels, with_each
+from conformance.vitcp.steps.messages import (
+    GUARD, Region, acknowledge, alive, answer, ask, completion, contents, message, pattern, post_receive, post_send, received,
+    register, respond, response, segments, send, sent, write,
+)  # fmt: skip
+
+#: Bytes of a message: the most of one segment and one more, 2^16 and its neighbours, several times 2^16.
+_LENGTHS = {"one-segment": 65_511, "one-more": 65_512, "less-2^16": 65_535, "2^16": 65_536, "over-2^16": 65_537, "many": 300_001}
+_PIECE = 60_000  # of a segment of the tester's
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.n",
+    "Messages of more than 65,535 bytes",
+    clause="3.1, 3.2.1",
+    requirements=["VITCP-2.2.2.1-06", "VITCP-3.1-11", "VITCP-3.1-14", "VITCP-3.2.1-04", "VITCP-3.2.1-05", "VITCP-3.2.1-06"],
+    errata=["V10"],
+    applies="tcp and send",
+    variants=with_each(roles_and_levels((UNRELIABLE, RECEPTION)), "length", _LENGTHS),
+)  # fmt: skip
+def long_messages(t: Scenario) -> None:
+    """Data Offset and RDMA Length have 32 bits, Segment Length has 16: Sends, RDMA Writes and RDMA Reads of such a length come whole,
+    both ways.
+    """
+    size = int(t.params["length"])
+    if size > int(t.pics["max_transfer_size"]):
+        raise NotThere(f"the DUT has no messages of {size} bytes")
+    link, data = connect(t, size=size), pattern(size, 11)
+    region = post_receive(link, size)
+    send(link, segments(link, data, size=_PIECE))
+    received(link, region, data, "VITCP-2.2.2.1-06")
+    post_send(link, data)
+    _arrives(link, SEND, data)
+    t.control("a Send of this length passed each way")
+    if t.pics["rdma_write"]:
+        target = register(t, size + 1, write=True)
+        write(link, target, data, size=_PIECE)
+        t.owed(lambda: contents(t, target, size - 1, 1) == data[-1:])
+        t.require(contents(t, target) == data + bytes([GUARD]), "VITCP-3.2.1-05", "the memory after a long RDMA Write", "others",
+                  "the data, and nothing behind")
+        post_send(link, data, "rdma-write", remote=(0x10000, 7))
+        _arrives(link, WRITE, data)
+    if t.pics["rdma_read"] and link.reliable:
+        source, local = register(t, size, read=True, data=data), register(t, size)
+        response(link, ask(link, source.va, source.handle, size), data)
+        post_send(link, op="rdma-read", remote=(0x10000, 7), region=local, length=size)
+        request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
+        t.require((request.first.pdu.rdma or (0, 0, 0))[2] == size, "VITCP-3.2.1-04", "RDMA Length", request.first.pdu.rdma, size)
+        respond(link, answer(link, request, data, _PIECE))
+        completion(link, "send", "VITCP-3.1-41", "for a long read")
+        t.require(contents(t, local) == data, "VITCP-2.2.2.1-06", "the bytes read", "others", "those sent")
+
+
+def _arrives(link: Link, kind: int, data: bytes) -> None:
+    """A message of the DUT comes, and its Descriptor completes."""
+    now = message(link, kind, data, "VITCP-2.2.2.1-06", "after VipPostSend")
+    if link.reliable:
+        acknowledge(link, now.number)
+    sent(link)
+
+
+#: Lengths of the segments of a Descriptor: with an empty one between, of one byte, of more than a segment of the wire.
+_SEGMENTS = {"two": (300, 200), "empty-between": (100, 0, 50), "single-bytes": (1, 1, 1, 1), "long": (5, 4000, 1, 2000, 300)}
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.1.e",
+    "Descriptors of several segments",
+    clause="2.1, 2.2.2.1",
+    requirements=["VITCP-2.1-02", "VITCP-2.2.2.1-06"],
+    applies="tcp and send",
+    variants=with_each(roles_and_levels((UNRELIABLE, RECEPTION)), "segments", _SEGMENTS),
+)
+def several_segments(t: Scenario) -> None:
+    """A message is gathered from the segments of its Descriptor, each in a region of its own, in their order; what is received, or
+    read, is scattered over them, and nothing beside them is touched.
+    """
+    lengths: Sequence[int] = t.params["segments"]
+    link, data = connect(t), pattern(sum(t.params["segments"]), 21)
+    regions = [register(t, length + 16) for length in lengths]
+    link.stream.watch.known.posted += 1
+    _post(link, "VipPostRecv", "recv", regions, lengths)
+    send(link, segments(link, data, size=77))
+    done = completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
+    t.require(done.good and done.length == len(data), "VITCP-2.2.2.1-06", "a Send into several segments", str(done), "good")
+    _scattered(t, regions, lengths, data)
+    _gather(link, lengths, data, "send", SEND)
+    t.control("a Send passed each way")
+    if t.pics["rdma_write"]:
+        _gather(link, lengths, data, "rdma-write", WRITE)
+    if t.pics["rdma_read"] and link.reliable:
+        regions = [register(t, length + 16) for length in lengths]
+        _post(link, "VipPostSend", "rdma-read", regions, lengths)
+        request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
+        respond(link, answer(link, request, data, 77))
+        completion(link, "send", "VITCP-3.1-41", "for a read into several segments")
+        _scattered(t, regions, lengths, data)
+
+
+def _gather(link: Link, lengths: Sequence[int], data: bytes, op: str, kind: int) -> None:
+    regions, at = [], 0
+    for length in lengths:
+        regions.append(register(link.t, length + 16, data=bytes(8) + data[at : at + length]))
+        at += length
+    _post(link, "VipPostSend", op, regions, lengths)
+    _arrives(link, kind, data)
+
+
+def _post(link: Link, method: str, op: str, regions: Sequence[Region], lengths: Sequence[int]) -> None:
+    parts = [{"mem": r.mem, "offset": 8, "length": n} for r, n in zip(regions, lengths)]
+    remote = {"va": f"{0x10000:016x}", "handle": 7} if op.startswith("rdma") else None
+    descriptor: dict[str, Any] = {"op": op, "segments": parts, "immediate": None, "remote": remote}
+    code = link.t.call(method, vi=link.vi, descriptor=descriptor).returned()
+    link.t.require(code == "VIP_SUCCESS", "VITCP-2.1-02", method, code, "VIP_SUCCESS")
+    link.t.settle()
+
+
+def _scattered(t: Scenario, regions: Sequence[Region], lengths: Sequence[int], data: bytes) -> None:
+    at, guard = 0, bytes([GUARD])
+    for number, (region, length) in enumerate(zip(regions, lengths)):
+        wanted = guard * 8 + data[at : at + length] + guard * 8
+        t.require(contents(t, region) == wanted, "VITCP-2.2.2.1-06", f"segment {number} of the Descriptor", "others",
+                  "its part of the data, nothing beside")
+        at += length
+
+
+@case(
+    REGISTRY,
+    "TCP.3.2.h",
+    "RDMA beyond the agreed MTU",
+    clause="3.2",
+    requirements=["VITCP-3.2-14", "VITCP-3.2-16"],
+    errata=["V25", "V71"],
+    applies="tcp",
+    variants=[v for op, item in (("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"), ("written", "rdma_write"))
+              for v in with_each(roles(item), "op", {op: op})],
+)  # fmt: skip
+def beyond(t: Scenario) -> None:
+    """An RDMA Write or Read of just the agreed size passes; of one byte more the DUT sends nothing, and what the tester sends is not
+    taken.
+    """
+    op = str(t.params["op"])
+    link = connect(t, size=3000)
+    alive(link)
+    size = link.mtu
+    if op == "written":
+        target = register(t, size + 1, write=True)
+        write(link, target, pattern(size, 1))
+        t.owed(lambda: contents(t, target, size - 1, 1) == pattern(size, 1)[-1:])
+        t.on_purpose("VITCP-3.2-14", "VITCP-3.2-16")
+        link.stream.watch.known.error_due = True
+        write(link, target, pattern(size + 1, 2))
+        if link.reliable:
+            t.expect_end(link.stream, "VITCP-3.2-14", why="after an RDMA Write longer than the MTU")
+        t.wait(t.nop_bound_us // 4)
+        t.require(contents(t, target, size, 1) == bytes([GUARD]), "VITCP-3.2-14", "the byte beyond the MTU", "written", "untouched")
+        return
+    row = "VITCP-3.2-16" if link.role == "dut-client" else "VITCP-3.2-14"
+    if op == "rdma-read" and not link.reliable:
+        raise NotThere("the DUT has no reliable level")
+    local = register(t, size + 1)
+    post_send(link, op=op, remote=(0x100, 1), region=local, length=size)
+    if op == "rdma-read":
+        respond(link, answer(link, message(link, READ_REQUEST, None, row), pattern(size)))
+    else:
+        now = message(link, WRITE, bytes([GUARD]) * size, row)
+        if link.reliable:
+            acknowledge(link, now.number)
+    completion(link, "send", row, "for the agreed size")
+    post_send(link, op=op, remote=(0x100, 1), region=local, length=size + 1)
+    done = completion(link, "send", row, "for more than the agreed size")
+    t.require(not done.good, row, "more than the agreed size completes well", "good", "VIP_STATUS_LENGTH_ERROR")
+    more = link.stream.watch.messages[link.taken :]
+    t.require(not more, row, "more than the agreed size is sent", f"{len(more)} messages", "nothing", at=more[0].first if more else
+              None)  # fmt: skip
