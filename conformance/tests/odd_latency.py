@@ -18,6 +18,10 @@ MS = 1_000
 SECOND = 1_000 * MS
 
 
+def _of_the_wire(method: str) -> bool:
+    return method == "frame" or method.startswith("stream.")
+
+
 @dataclass(frozen=True)
 class Latency:
     """How late each plane is: from so much to so much, drawn for each item."""
@@ -80,14 +84,14 @@ class LatentDut(Dut):
             self._inner.notify(method, params)
             self._collect()
 
-        self._later("heard", self._latency.heard_us if method == "frame" else (0, 0), 0, hear)
+        self._later("heard", self._latency.heard_us if _of_the_wire(method) else (0, 0), 0, hear)
 
     # ---- from the device ----
 
     def _collect(self) -> None:
         while self._inner.inbox:
             note = self._inner.inbox.popleft()
-            if note.method == "frame":
+            if _of_the_wire(note.method):
                 self._say("wire", self._latency.wire_us, self._kind(note), note)
             else:
                 self._say("control", self._latency.control_us, note.method, note)

@@ -33,7 +33,7 @@ from .inside import run_all as run_against
 ENDPOINT = Path(__file__).parent / "independent" / "endpoint.py"
 LEVELS = {r.id: r.level for r in load_requirements([PROTOCOL])}
 #: The endpoint has FCVI_ULP_TIMEOUT of its R_A_TOV: the laboratory declares it.
-_GIVEN = Given(ulp_timeout_us=10_000_000)
+GIVEN = Given(ulp_timeout_us=10_000_000)
 #: A share of the variants for each choice: every so many-th, from another one on each time.
 _SHARE = 48
 #: Of the faults so many are tried here, from one of them on; the program tries all.
@@ -76,7 +76,7 @@ def run_all(
     *choices: str, fault: Optional[str] = None, chosen: Optional[Chosen] = None, attach: Attach = inside
 ) -> list[Result]:
     """Variants against the endpoint that chooses so; what the PICS rules out is left out."""
-    pixit = pixit_for("virtual", given=_GIVEN)
+    pixit = pixit_for("virtual", given=GIVEN)
     return run_against(attach(choices, fault), variants() if chosen is None else chosen, pixit, LEVELS)
 
 

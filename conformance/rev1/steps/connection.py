@@ -457,7 +457,7 @@ def finish_refused(t: Scenario, setup: Setup, code: int) -> None:
     """What follows the tester's refusing RESP1: RESP2 with flags 0 or with the same code, or ABTS after FCVI_ULP_TIMEOUT (R08).
     The Exchange has to end.
     """
-    took = t.owed(lambda: t.peek(["CONNECT_RESP2", "ABTS"], setup.exchange) is not None)
+    took = t.until(lambda: t.peek(["CONNECT_RESP2", "ABTS"], setup.exchange) is not None, patience(t))
     t.checked.add("REV1-5.3-03")
     if not took:
         t.report("REV1-5.3-03", "the Exchange of a refused request does not end", "nothing", "FCVI_CONNECT_RESP2 or ABTS")

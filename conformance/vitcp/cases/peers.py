@@ -11,8 +11,8 @@ from fcvi.vitcp.stream import Stream
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, REQUEST, Pdu
 
 from conformance.vitcp.steps.connection import (
-    IDLE, REGISTRY, address, asked, attributes_of, check_state, connect_request, create, default_level, host, opened, refusal,
-    wait_for_call,
+    IDLE, REGISTRY, address, asked, attributes_of, check_state, connect_request, create, default_level, host,
+    no_more_attempts, opened, refusal, wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import pattern, register
 
@@ -170,8 +170,7 @@ def not_there(t: Scenario) -> None:
         t.require(t.now_us >= start + _TIMEOUT_US - t.pixit.early_us, "VITCP-4-05", "VIP_TIMEOUT of a peer came early",
                   f"{t.now_us - start} us", f"{_TIMEOUT_US} us")  # fmt: skip
         check_state(t, vi, IDLE, "VITCP-4-05")
-        t.wait(2 * t.nop_bound_us)
-        t.require(not t.tester.opened, "VITCP-4-05", "a further attempt", len(t.tester.opened), "none")
+        no_more_attempts(t, "VITCP-4-05")
         return
     if attempts < 2:
         return

@@ -177,6 +177,16 @@ def check_state(t: Scenario, vi: int, state: str, requirement: str) -> bool:
     return t.require(seen == state, requirement, f"the state of the VI is {seen}", seen, state)
 
 
+def no_more_attempts(t: Scenario, requirement: str) -> None:
+    """Nothing is tried any more once the call has returned. What began before that may be seen behind it, for order is known within
+    a plane only; it has to be closed.
+    """
+    t.wait(2 * t.nop_bound_us)
+    left = [stream.name for stream in t.tester.opened if not stream.over]
+    t.require(not left, requirement, "a further attempt", len(left), "none")
+    t.tester.opened.clear()
+
+
 IDLE, PENDING, CONNECTED, ERROR = (
     "VIP_STATE_IDLE", "VIP_STATE_CONNECT_PENDING", "VIP_STATE_CONNECTED", "VIP_STATE_ERROR",
 )  # fmt: skip

@@ -330,17 +330,19 @@ class Watch:
         """A later segment of an RDMA Write: with a header like the first one, an address that rises, or no header (V10)."""
         pdu, start = one.pdu, message.first.pdu.rdma
         self._see("VITCP-3-05")
-        assert pdu.rdma is not None and start is not None
-        if pdu.rdma == start:
+        assert start is not None
+        if pdu.rdma is None:
+            pass
+        elif pdu.rdma == start:
             return pdu.payload, wire.HEADER + wire.RDMA_HEADER
-        if pdu.rdma[1] == start[1] and pdu.rdma[0] == (start[0] + len(message.payload)) % wire.TOP64:
+        elif pdu.rdma[1] == start[1] and pdu.rdma[0] == (start[0] + len(message.payload)) % wire.TOP64:
             if pdu.rdma[2] == start[2]:
                 self._report(
                     "VITCP-3.2.1-02", "RDMA Address rises with the segments", f"{pdu.rdma[0]:x}h", f"{start[0]:x}h", at=one,
                     byte=24, erratum="V10"
                 )
                 return pdu.payload, wire.HEADER + wire.RDMA_HEADER
-        if pdu.rdma[:2] == start[:2]:
+        elif pdu.rdma[:2] == start[:2]:
             self._report("VITCP-3.2.1-04", "RDMA Length changes within a message", pdu.rdma[2], start[2], at=one, byte=36,
                          bits="31-0")
             return pdu.payload, wire.HEADER + wire.RDMA_HEADER

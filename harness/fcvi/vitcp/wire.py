@@ -144,12 +144,14 @@ def least_length(kind: int) -> int:
 
 
 def parse(data: bytes) -> Pdu:
-    """A PDU whose Segment Length is right for its type. A refusal with and without CE Header is taken (V08)."""
+    """A PDU whose Segment Length is right for its type. A refusal with and without CE Header is taken (V08), and so is a later
+    segment that is too short for an RDMA Header (V10).
+    """
     version, byte, _, offset, immediate, number, ack, rx, error, is_code = _SEGMENT.unpack_from(data)
     kind, rest = byte >> 3, data[HEADER:]
     rdma: Optional[tuple[int, int, int]] = None
     ce: Optional[CeHeader] = None
-    if kind in RDMA:
+    if kind in RDMA and len(rest) >= RDMA_HEADER:
         address, handle, total = _RDMA.unpack_from(rest)
         rdma, rest = (address, handle, total), rest[RDMA_HEADER:]
     elif kind in CE and len(rest) >= CE_HEADER:

@@ -158,18 +158,18 @@ class Port:
         """Bytes of a Descriptor's segments; None when memory has gone (V44)."""
         if self.bad("no-payload"):
             return bytes(size)
-        whole = bytearray()
+        found, at = bytearray(), 0
         for mem, offset, length in descriptor.segments[::-1 if self.bad("gathers-backwards") else 1]:
             region = self.memory.get(mem)
             if self.bad("skips-single-bytes") and length == 1 and len(descriptor.segments) > 1:
                 continue
-            if region is None:
-                if not (self.bad("source-not-checked") or self.bad("padding-not-told")):
-                    return None
-                whole += bytes(length)
-                continue
-            whole += region.data[offset: offset + length]
-        return bytes(whole[begin: begin + size])
+            if region is None and not (self.bad("source-not-checked") or self.bad("padding-not-told")):
+                return None
+            first, last = max(begin, at), min(begin + size, at + length)
+            if first < last:
+                found += bytes(last - first) if region is None else region.data[offset + first - at: offset + last - at]
+            at += length
+        return bytes(found)
 
     def scatter(self, descriptor: Descriptor, begin: int, data: bytes) -> bool:
         """Put bytes into a Descriptor's segments; False when memory has gone."""

@@ -75,14 +75,16 @@ class Active:
             return
         self.asked = False
         stream = self.stream = self.port.open_stream(self.local.host, self.remote.host)
-        stream.on_open, stream.on_refused = self.opened, self.refused
+        stream.on_open, stream.on_refused = lambda: self.opened(stream), self.refused
         stream.on_segment = self.answered
         stream.on_rubbish = lambda why: self.rubbish()
         stream.on_end = self.closed
 
-    def opened(self) -> None:
+    def opened(self, stream: Stream) -> None:
         """TCP is established: Connect Request, Pending Accept."""
         if self.over or self.stream is None:
+            if not self.port.bad("attempts-after-timeout"):
+                stream.close()
             return
         mine = self.mine()
         if self.port.bad("nop-before-request"):
