@@ -172,9 +172,13 @@ def _provider(t: Scenario, setup: Setup) -> None:
 
 _CUTS: list[tuple[str, dict[str, Any]]] = [
     ("send/last-frame", {"op": "send", "ius": 1, "applies": "send"}),
-    ("send/first-frame", {"op": "send", "ius": 1, "first": True, "applies": "send"}),
+    ("send/first-frame", {"op": "send", "ius": 1, "lost": 0, "applies": "send"}),
+    ("send/middle-frame", {"op": "send", "ius": 1, "lost": 1, "applies": "send"}),
+    ("send/exchanged", {"op": "send", "ius": 1, "exchanged": True, "applies": "send"}),
     ("send/last-iu", {"op": "send", "ius": 2, "applies": "send"}),
     ("rdma-write/last-frame", {"op": "rdma-write", "ius": 1, "applies": "rdma_write and immediate_data"}),
+    ("rdma-write/middle-frame", {"op": "rdma-write", "ius": 1, "lost": 1, "applies": "rdma_write and immediate_data"}),
+    ("rdma-write/exchanged", {"op": "rdma-write", "ius": 1, "exchanged": True, "applies": "rdma_write and immediate_data"}),
     ("rdma-write/last-iu", {"op": "rdma-write", "ius": 2, "applies": "rdma_write and immediate_data"}),
 ]
 
@@ -192,20 +196,24 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
 )  # fmt: skip
 def without_end(t: Scenario) -> None:
     """A frame of a Message is lost, and the next Message comes. What arrived is delivered to nobody as good; at the reliable levels
-    neither is the next Message, and the VI goes to Error. At Unreliable Delivery the Descriptor may be spent or kept.
+    neither is the next Message, and the VI goes to Error. At Unreliable Delivery the Descriptor may be spent or kept. Of two frames
+    that have changed places comes the Message that was sent, or none.
     """
     with_rdma(t)
     setup = connect(t)
     deliver(t, setup, pattern(40))
     t.control("a Message was delivered")
-    length, op = 300, str(t.params["op"])
+    length, op = 400 if t.params.get("exchanged") else 300, str(t.params["op"])
     first, second = register(t, length), register(t, length)
     for region in (first, second):
         post(t, setup.vi, "recv", region)
     target = register(t, length, write=True) if op == "rdma-write" else first
     extra: dict[str, Any] = {"va": target.va, "region": target.handle, "immediate": 7} if op == "rdma-write" else {}
     cut = build(t, setup, pattern(length, 5), op, cut=Cut(frame=100, ius=int(t.params["ius"])), **extra)
-    del cut.frames[0 if t.params.get("first") else -1]
+    if t.params.get("exchanged"):
+        _exchanged(t, setup, cut, target)
+        return
+    del cut.frames[int(t.params.get("lost", -1))]
     behind = build(t, setup, pattern(80, 9))
     t.tolerate("SEND_RESP", "WRITE_RESP", "ABTS")
     transmit(t, cut)
@@ -215,6 +223,21 @@ def without_end(t: Scenario) -> None:
         _dropped_or_in_error(t, setup, row, (first, second))
     else:
         _nothing_good(t, setup, row, cut, behind)
+
+
+def _exchanged(t: Scenario, setup: Setup, sent: Sent, target: Region) -> None:
+    """SEQ_CNT and RLTV_OFF tell where each frame belongs (5.4, 5.6.6): a Message is not put together in the order of arrival."""
+    sent.frames[1], sent.frames[2] = sent.frames[2], sent.frames[1]
+    t.tolerate("SEND_RESP", "WRITE_RESP", "ABTS")
+    transmit(t, sent)
+    done = until_completed(t, setup.vi, "recv")
+    row, wanted = ("FCVI-6.2.1-01" if sent.op == "send" else "FCVI-6.4.1-01"), pattern(400, 5)
+    t.checked.add(row)
+    if done is not None and done.good:
+        seen = memory(t, target, len(wanted))
+        t.require(seen == wanted, row, "frames that have changed places are put together as they came", seen[100:108].hex(),
+                  f"{wanted[100:108].hex()} at 100, or no Message")  # fmt: skip
+    _provider(t, setup)
 
 
 def _dropped_or_in_error(t: Scenario, setup: Setup, row: str, regions: tuple[Region, Region]) -> None:

@@ -364,6 +364,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "no-farp-req": ("7.3", "no FARP-REQ for an unknown Host Address"),
     "no-farp-reply": ("7.3", "no FARP-REPLY"),
     "answers-any-farp": ("7.4", "FARP-REPLY although a test fails"),
+    "order-not-checked": ("5.4", "frames are put together in the order of their arrival, gaps and all"),
     "answers-other-code-points": ("7.4", "FARP-REPLY although Match on IP Address is not set (test 2)"),
     "answers-other-actions": ("7.4", "FARP-REPLY although another Responder Action is set (test 3)"),
     "farp-in-a-fabric": ("7.3", "FARP where there is a Name Server"),

@@ -75,6 +75,7 @@ LABELS: Dict[str, str] = {
     "survives-errors": "FCVI-8.2-d3 FCVI-8.4.2-e",
     "no-farp-req": "FCVI-7.4-03",
     "no-farp-reply": "FCVI-7.4-04 FCVI-7.5-16",
+    "order-not-checked": "FCVI-6.2.1-01 FCVI-6.4.1-01 FCVI-8.4.1-01",
     "answers-other-code-points": "FCVI-7.5-12",
     "answers-other-actions": "FCVI-7.5-13",
     "answers-any-farp": "FCVI-7.5-14 FCVI-7.5-11 FCVI-7.5-12 FCVI-7.5-13",

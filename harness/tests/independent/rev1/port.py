@@ -231,6 +231,7 @@ class Rev1Port(Base):  # type: ignore[misc]
             return None
         rx_id = self._count("rx_id", 0x8000) & 0xFFFF if self.choose("rx_id") == "assigned" else 0xFFFF
         exchange = Exchange(frame.s_id, frame.ox_id, False, rx_id)
+        exchange.careless = self.bad("order-not-checked")
         self.theirs[frame.s_id, frame.ox_id] = exchange
         exchange.on_error = partial(self.close, exchange)
         if iu.opcode == CONNECT_RQST:
