@@ -205,7 +205,7 @@ def resize(t: Verbs) -> None:
     before = (qp.query().result().get("cap") or {}).get("rq_size")
     asked = {"up": 48, "below": 4}[way]
     sizes = {"rq_size": asked, "sq_size": 24 if way == "up" else qp.size("sq")}
-    call = qp.modify(**sizes)
+    call = qp.change(**sizes)
     after = (qp.query().result().get("cap") or {}).get("rq_size")
     t.named("6.1.3-03")
     if not able:
@@ -258,7 +258,7 @@ def read_limits(t: Verbs) -> None:
         wr = {"opcode": "RDMA_READ", "sges": [p.ma.sge(0, 4096)], "remote": p.mb.remote(0), "times": 8}
         theirs = other.a.post([{**wr, "sges": [other.ma.sge(0, 4096)], "remote": other.mb.remote(0)}]).wrs
         mine = p.a.post([wr]).wrs
-        p.a.modify(max_rd_atomic=1)
+        p.a.change(max_rd_atomic=1)
         for qp in (p.a, p.b):
             qp.abandon()  # what becomes of this QP is open
         good(theirs, "6.5-07", "Reads of another QP while ORD is changed")
@@ -271,7 +271,7 @@ def read_limits(t: Verbs) -> None:
         reads(t, other, 4, "6.5-07")
         alive(t)
         return
-    call = p.a.modify(max_rd_atomic=1)
+    call = p.a.change(max_rd_atomic=1)
     if what == "less":
         if returned(call):
             t.named("6.1.3-02 6.5-08")
@@ -281,7 +281,7 @@ def read_limits(t: Verbs) -> None:
         else:
             for row in ("6.1.3-02", "6.5-08"):
                 t.report(row, "a smaller ORD in RTS", said(call), OK)
-    p.b.modify(max_dest_rd_atomic=2)
+    p.b.change(max_dest_rd_atomic=2)
     t.named("6.2.2.1-02 6.5-06")
     message(p, 64, 4, row="6.2.2.1-02")
     reads(t, other, 4, "6.5-07")
@@ -291,10 +291,10 @@ def read_limits(t: Verbs) -> None:
 def more(t: Verbs, p: Pair) -> None:
     """The target's IRD first: more Reads under way than it takes would end the stream, and neither change has to be taken (6.5)."""
     ird = min(8, p.b.node.attr("max_qp_rd_atom"))
-    wider = returned(p.b.modify(max_dest_rd_atomic=ird))
+    wider = returned(p.b.change(max_dest_rd_atomic=ird))
     now = (p.b.query().result().get("attributes") or {}).get("max_dest_rd_atomic")
     if wider and now == ird:  # a query that tells the old value, or none, does not say that it was changed
-        p.a.modify(max_rd_atomic=min(ird, p.a.node.attr("max_qp_init_rd_atom")))
+        p.a.change(max_rd_atomic=min(ird, p.a.node.attr("max_qp_init_rd_atom")))
     reads(t, p, 8, "6.5-09")
     t.named("6.2.2.1-02 6.5-06")
     message(p, 64, 4, row="6.2.2.1-02")

@@ -99,7 +99,7 @@ def target(t: Verbs, p: Pair, what: str) -> tuple[Mem, Optional[int]]:
     if what in ("unknown", "zero"):
         return mem, unknown(t, mem)["lkey"] if what == "unknown" else 0
     if what == "no-right":
-        call = p.b.modify(access=[])
+        call = p.b.change(access=[])
         if not returned(call):
             t.skip(f"the rights of a connected QP cannot be changed: {said(call)} (B62)")
     elif what in ("valid", "again"):

@@ -320,8 +320,9 @@ def many(t: Verbs) -> None:
 @verbs(62, "Nothing after Error", "6.2.2.4-04 6.2.3-01 6.4-02", variants=each("what", ["error", "stream", "fault"]))
 def nothing_after(t: Verbs) -> None:
     """When the QP has left RTS nothing is sent, placed, read or delivered; what was delivered is a prefix."""
-    what = t.params["what"]
-    p = pair(t, 32768, sq_size=128, rq_size=128)
+    what, (one, other) = t.params["what"], nodes(t)
+    p = pair(t, 32768, sq_size=one.room(128), rq_size=other.room(128))
+    count = min(100, p.a.size("sq"), p.b.size("rq"))
     if what == "error":
         p.ma.pattern(4)
         t.require(p.a.to("ERR"), "6.2.2.4-01", "a move from RTS to Error", REFUSED, OK)
@@ -337,17 +338,16 @@ def nothing_after(t: Verbs) -> None:
         t.require(p.ma.read(0, 256) == b"\x44" * 256, "6.2.2.4-04", "a Write into a QP in Error", "landed", "nothing lands")
         t.require(p.mb.read(8192, 64) == sink, "6.2.2.4-04", "a Read from a QP in Error", "brought bytes", "nothing comes")
     elif what == "stream":
-        got = receives(p.b, p.mb, 100)
-        for k in range(100):
+        got = receives(p.b, p.mb, count)
+        for k in range(count):
             p.ma.pattern(k, SLOT * k, SLOT)
-        wrs = [{"opcode": "SEND", "sges": [p.ma.sge(SLOT * k, SLOT)]} for k in range(100)]
-        p.a.post(wrs[:50])
-        p.a.post(wrs[50:])
+        wrs = [{"opcode": "SEND", "sges": [p.ma.sge(SLOT * k, SLOT)]} for k in range(count)]
+        p.a.post(wrs[: count // 2])
+        p.a.post(wrs[count // 2 :])
         p.b.flush()
         t.reap(got)
         states = [wr.good for wr in got]
-        count = sum(states)
-        t.require(all(states[:count]), "6.4-02", "Receives that succeeded", [k for k, s in enumerate(states) if s][-3:],
+        t.require(all(states[: sum(states)]), "6.4-02", "Receives that succeeded", [k for k, s in enumerate(states) if s][-3:],
                   "the first ones")  # fmt: skip
         wrong = [k for k in range(count) if states[k] and p.mb.wrong(k, SLOT * k, SLOT)]
         t.require(not wrong, "6.4-02", "messages that are not those of their place", wrong, "none")

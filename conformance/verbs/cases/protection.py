@@ -168,10 +168,11 @@ def bad_receive(t: Verbs, fault: str) -> None:
     t.named("8.3.2-01 8.3.2-02 7.6.3-02 7.6.3-04")
 
 
-def sender(t: Verbs, wrs: list[Wr]) -> None:
-    """The end that sent what the other's Receive could not take: the sets of B54."""
+def sender(t: Verbs, wrs: list[Wr], ended: bool = False) -> None:
+    """The end that sent what the other's Receive could not take, or met an end that was in Error already: the sets of B54."""
     t.reap(wrs)
-    wanted = REFUSED_IWARP if t.iwarp else UNFIT_IB | REFUSED_IB | frozenset({"RNR_RETRY_EXC_ERR"})
+    retried = frozenset({"RNR_RETRY_EXC_ERR", *(["RETRY_EXC_ERR"] if ended else [])})
+    wanted = REFUSED_IWARP if t.iwarp else UNFIT_IB | REFUSED_IB | retried
     for wr in wrs:
         t.require(not wr.wcs or wr.status in wanted, "9.3.2.1-04", "the Send that the other end could not take", wr.status,
                   " or ".join(sorted(wanted)))  # fmt: skip

@@ -298,7 +298,8 @@ def at_once(t: Verbs, node: Node) -> None:
         got = p.a.recv(p.ma.sge(0, 64))
         sge = {"mem": raw, "offset": 0, "length": 64, "mr": call.integer("mr")}
         remote = {"addr": call.text("va"), "rkey": call.integer("rkey")}
-        wrs = [p.b.send(sge), p.a.write(remote, p.ma.sge(128, 64)), got]
+        there = p.b.recv(p.mb.sge(0, 8))  # what tells that the Write has arrived, which its WC does not (8.2.2, rule 11)
+        wrs = [p.b.send(sge), p.a.write(remote, p.ma.sge(128, 64)), p.a.send(p.ma.sge(0, 8)), got, there]
         if not good(wrs, "7.3.2.2-02", f"a Send and a Write right after registration {number + 1}"):
             return
         if not returned(node.call("DeregisterMr", mr=call.integer("mr"))):

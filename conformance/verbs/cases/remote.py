@@ -100,7 +100,7 @@ def rights(t: Verbs) -> None:
     target = other.mem(8192, access=ALL if of_region else [r for r in ALL if r != right])
     p = pair(t, memory=(one.mem(8192), target))
     if not of_qp:
-        call = p.b.modify(access=[r for r in (REMOTE_READ, REMOTE_WRITE) if r != right])
+        call = p.b.change(access=[r for r in (REMOTE_READ, REMOTE_WRITE) if r != right])
         if not returned(call):
             t.skip(f"the rights of a connected QP cannot be changed: {said(call)} (B62)")
     what = f"a {op} where {'the region' if not of_region else 'the QP'} does not permit it"

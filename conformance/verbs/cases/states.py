@@ -266,7 +266,7 @@ def kept(t: Verbs, p: Pair) -> None:
 def error_idle(t: Verbs) -> None:
     """A move to Idle is refused while the flush goes on and a success after it; the QP then serves a new stream."""
     when = t.params["when"]
-    size = 256 if when == "during" else 16
+    size = nodes(t)[0].room(256 if when == "during" else 16)
     p = pair(t, 20000, rq_size=size)
     tells = p.a.state() == "RTS"
     count = min(size, p.a.size("rq")) - 2

@@ -136,7 +136,7 @@ def another_qp(t: Verbs) -> None:
     else:
         allowed(t, p, op, view, "7.10.2-06")
         right = REMOTE_WRITE if op == "write" else REMOTE_READ
-        call = p.b.modify(access=[r for r in (REMOTE_READ, REMOTE_WRITE) if r != right])
+        call = p.b.change(access=[r for r in (REMOTE_READ, REMOTE_WRITE) if r != right])
         if not returned(call):
             t.skip(f"the rights of a connected QP cannot be changed: {said(call)} (B62)")
         mem.write(bytes([mem.fill]) * 256, 0)

@@ -198,10 +198,15 @@ class Verbs(Scenario):
         return [e for e in self.told if e.kind == "cm" and self.at(end, e) and e.get("qp") == qp and e.event == event]
 
     def reap(self, wrs: Iterable[Wr], within_us: Optional[int] = None) -> bool:
-        """Poll until each of these WRs has its WC, or the time is up. WCs of others are taken as well."""
+        """Poll until each of these WRs has its WC, or the time is up. WCs of others are taken as well.
+
+        Without a time of the case's own the bound is that of the next WC: they may wait for one another (6.5).
+        """
         wanted = [wr for wr in wrs if not wr.wcs]
-        deadline = self.now_us + (self.bound_us if within_us is None else within_us)
+        deadline, before = self.now_us + (self.bound_us if within_us is None else within_us), len(wanted)
         while left := [wr for wr in wanted if not wr.wcs]:
+            if within_us is None and len(left) < before:
+                deadline, before = self.now_us + self.bound_us, len(left)
             cqs = list(dict.fromkeys(wr.qp.send_cq if wr.queue == "sq" else wr.qp.recv_cq for wr in left if wr.qp is not None))
             if not cqs:
                 return False

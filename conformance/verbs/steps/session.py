@@ -125,6 +125,10 @@ class Node:
         pd = self.pd if pd is None else pd
         return self.call("RegisterMr", pd=pd, mem=mem, offset=offset, length=length, access=list(access), **other)
 
+    def room(self, size: int) -> int:
+        """So many WRs, or as many as the device says that a queue of it holds (5.1.3)."""
+        return min(size, self.attr("max_qp_wr") or size)
+
     def qp_call(self, *, pd: Optional[int] = None, send_cq: Cq, recv_cq: Cq, **params: Any) -> Call:
         """The bare call of Create QP."""
         given = {"sq_size": 16, "rq_size": 16, "sq_sges": 1, "rq_sges": 1, **params}
@@ -133,6 +137,10 @@ class Node:
     def qp(self, *, pd: Optional[int] = None, cq: Optional[Cq] = None, send_cq: Optional[Cq] = None, recv_cq: Optional[Cq] = None,
            srq: Optional[Srq] = None, signal_all: bool = False, row: str = "9.2.5.1-01", **params: Any) -> Qp:  # fmt: skip
         """A QP, by default of 16 WRs with one SGE in each queue. It has two CQs unless one is given for both."""
+        for limit, of in (("max_qp_wr", "size"), ("max_sge", "sges")):
+            asked = max(params.get(f"{queue}_{of}", 1) for queue in ("sq", *([] if srq else ["rq"])))
+            if self.attr(limit) < asked and limit in self.attributes:
+                self.t.lack(f"the case needs a QP with {asked}, and {limit} is {self.attr(limit)}")
         send_cq, recv_cq = send_cq or cq or self.cq(), recv_cq or cq or self.cq()
         made = self.good(
             self.qp_call(pd=pd, send_cq=send_cq, recv_cq=recv_cq, srq=srq.srq if srq else None, signal_all=signal_all, **params),
@@ -463,6 +471,10 @@ class Qp:
     def init(self, access: Sequence[str] = (REMOTE_READ, REMOTE_WRITE)) -> dict[str, Any]:
         """What the move to INIT takes beside the state."""
         return {"port_num": 1, "pkey_index": 0, "access": list(access)}
+
+    def change(self, **attributes: Any) -> Call:
+        """Modify QP within RTS. Figure 4 wants the next state there, and a provider of InfiniBand may want none (B107)."""
+        return self.modify(**({"state": "RTS"} if self.t.iwarp else {}), **attributes)
 
     def query(self) -> Call:
         """Query QP."""

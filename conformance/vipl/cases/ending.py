@@ -219,7 +219,8 @@ def error_descriptor(t: Calls) -> None:
         t.require(told.get("nic") != -1 and told.get("cq") != -1, "G4.4-01", "NicHandle and CQHandle", told.get("nic"),
                   "those of the registration, or NULL")
         t.require(told.get("vi") in mine | {p.b.vi}, "G4.4-01", "ViHandle", told.get("vi"), "the VI that it is about, or NULL")
-        t.require(t.number_of("nic", told.get("nic")) is not None, "G4.4-01", "NicHandle", told.get("nic"), "that of the registration")
+        t.require(t.number_of("nic", told.get("nic")) is not None, "G4.4-01", "NicHandle", told.get("nic"),
+                  "that of the registration")
         code = str(told.get("code"))
         t.require(not code.startswith("VIP_CODE") and code in (LOST, "VIP_ERROR_POST_DESC"), "G4.4-02", "ErrorCode", code,
                   f"{LOST} or VIP_ERROR_POST_DESC")  # fmt: skip

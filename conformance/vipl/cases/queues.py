@@ -217,7 +217,7 @@ def cq_calls(t: Calls) -> None:
                 found = one.call(way, cq=cq)
         t.codes(row, way, found.returned(), OK)
         seen = (t.number_of("vi", found.result().get("vi")), found.result().get("RecvQueue"))
-        t.require(seen == (vi.vi, True), row, f"the entry that {way} gave", found.result(), f"the receive queue of VI {vi.vi}")  # fmt: skip
+        t.require(seen == (vi.vi, True), row, f"the entry that {way} gave", found.result(), f"the receive queue of VI {vi.vi}")
         t.codes("G3.5.7-01", "VipCQDone behind the only entry", one.code("VipCQDone", cq=cq), NOT_DONE)
         got = vi.done("Recv")
         t.require(got.good and got.descriptor == number, "S6.4.2-01", "the receive behind its entry", got, "success")

@@ -1,4 +1,4 @@
-"""Which Descriptors the provider can write: those that lie where their VI may reach. Of others nothing can be told in them (G 3.8.1)."""
+"""Which Descriptors the provider can write: those that lie where their VI may reach (G 3.8.1)."""
 
 from __future__ import annotations
 

@@ -102,6 +102,8 @@ class QpCalls(Caller):
         if fault == "modify-half-done" and numbers["max_rd_atomic"] is not None:
             qp.ord = numbers["max_rd_atomic"]
         before = qp.state
+        if state is None and self.model.flavour == "iwarp" and self.model.choose.next_state == "required":
+            raise Refused(EINVAL)
         self._attributes_right(qp, numbers, access)
         if state is not None:
             self._move(qp, before, state, numbers, access)

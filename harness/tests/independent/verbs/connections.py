@@ -20,13 +20,14 @@ Message = Tuple[Any, ...]
 BOTH = REMOTE_READ | REMOTE_WRITE
 DATA = ("send", "write", "rreq")
 MOST = 1 << 28
+LATE_US = {"at-once": 0, "late": 1_000, "far": 100_000, "uneven": 50_000}
 
 
 class LocalPipe:
     """One end of a stream within this process."""
 
     def __init__(self, model: "Model") -> None:
-        self.engine, self.late = model.engine, 1_000 if model.choose.wire == "late" else 0
+        self.engine, self.late = model.engine, LATE_US[model.choose.wire]
         self.peer: Optional["LocalPipe"] = None
         self.sink: Optional[Callable[[Message], None]] = None
 
@@ -51,6 +52,7 @@ class LocalPipe:
 def pair(model: "Model") -> Tuple[LocalPipe, LocalPipe]:
     """Two ends."""
     one, two = LocalPipe(model), LocalPipe(model)
+    two.late = 0 if model.choose.wire == "uneven" else two.late
     one.peer, two.peer = two, one
     return one, two
 
@@ -60,7 +62,7 @@ class SocketPipe:
 
     def __init__(self, model: "Model", sock: socket.socket) -> None:
         self.engine, self.sock = model.engine, sock
-        self.late = 1_000 if model.choose.wire == "late" else 0
+        self.late = LATE_US[model.choose.wire]
         self.sink: Optional[Callable[[Message], None]] = None
         self._held = b""
         sock.setblocking(True)

@@ -21,6 +21,11 @@ CAPS = {"resize_max_wr": 1 << 0, "rnr_nak_gen": 1 << 12, "srq_resize": 1 << 13, 
 LIMITS = {"max_qp": 96, "max_qp_wr": 512, "max_sge": 6, "max_sge_rd": 1, "max_cq": 64, "max_cqe": 2048, "max_mr": 256, "max_pd": 48,
           "max_qp_rd_atom": 8, "max_res_rd_atom": 96 * 8, "max_qp_init_rd_atom": 8, "max_mw": 64, "max_srq": 24, "max_srq_wr": 512,
           "max_srq_sge": 6, "max_pkeys": 1, "phys_port_cnt": 1, "max_mr_size": 1 << 40, "page_size_cap": 4096}
+OTHER_LIMITS = {
+    "small": {"max_qp_wr": 64, "max_sge": 4, "max_cqe": 256, "max_qp_rd_atom": 1, "max_qp_init_rd_atom": 1, "max_srq_wr": 64,
+              "max_srq_sge": 1, "max_res_rd_atom": 96},
+    "huge": {"max_qp_wr": 1 << 20, "max_sge": 64, "max_cqe": 1 << 22, "max_qp_rd_atom": 64, "max_qp_init_rd_atom": 64,
+             "max_srq_wr": 1 << 20, "max_srq_sge": 64, "max_res_rd_atom": 96 * 64}}
 ZEROES = ("max_ee_rd_atom", "max_ee_init_rd_atom", "max_ee", "max_rdd", "max_raw_ipv6_qp", "max_raw_ethy_qp", "max_mcast_grp",
           "max_mcast_qp_attach", "max_total_mcast_qp_attach", "max_ah", "max_fmr", "max_map_per_fmr", "local_ca_ack_delay",
           "atomic_cap", "vendor_id", "vendor_part_id", "hw_ver")
@@ -59,6 +64,7 @@ class Device:
         found: Dict[str, Any] = {"fw_ver": "1", "node_guid": "0200000000000001", "sys_image_guid": "0200000000000001"}
         found.update(LIMITS)
         found.update(dict.fromkeys(ZEROES, 0))
+        found.update(OTHER_LIMITS.get(choose.limits, {}))
         if choose.srq == "no":
             found.update(max_srq=0, max_srq_wr=0, max_srq_sge=0)
         if choose.mw == "no":

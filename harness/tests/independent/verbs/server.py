@@ -179,11 +179,18 @@ class Server:
     def _answer(self, ident: Any, result: Answer, since: int, verb: bool) -> None:
         if verb:
             result = {"return": "success", "errno": 0, "us": self.clock.now_us() - since, "at_us": self.model.now_us(), **result}
-        self._result(ident, result)
+        self._returns(ident, result)
 
     def _refused(self, ident: Any, refused: Refused, since: int) -> None:
-        self._result(ident, {"return": "immediate-error", "errno": refused.number, "us": self.clock.now_us() - since,
+        self._returns(ident, {"return": "immediate-error", "errno": refused.number, "us": self.clock.now_us() - since,
                              "at_us": self.model.now_us(), **refused.also})
+
+    def _returns(self, ident: Any, result: Dict[str, Any]) -> None:
+        """A call was made; it may take its time to return."""
+        if self.choose.calls == "take-time":
+            self.model.engine.after(1_000, self._result, ident, result)
+        else:
+            self._result(ident, result)
 
     # Calls that wait
 
