@@ -14,7 +14,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Optional
+from typing import Callable, Optional
 
 from fcvi.engine import pics as pics_module
 from fcvi.engine.attachment import Dut
@@ -88,11 +88,12 @@ def _judge(seed: int, names: list[str], reference: bool, index: int) -> Result:
     return run_variant(dut, case, variant, pics_module.complete(dut.pics, "hello"), pixit_for("virtual"), LEVELS, seed)
 
 
-def _blamed(seed: int, names: list[str], reference: bool, index: int, verdict: Verdict) -> tuple[str, ...]:
+def fewest(names: list[str], same: Callable[[list[str]], bool]) -> tuple[str, ...]:
+    """The fewest of these liberties with which the verdict stays the same."""
     left = list(names)
     for name in names:
         fewer = [other for other in left if other != name]
-        if _judge(seed, fewer, reference, index).verdict is verdict:
+        if same(fewer):
             left = fewer
     return tuple(left)
 
@@ -118,7 +119,7 @@ def run_device(seed: int, cases: int = 8, only: Optional[list[str]] = None, case
         if result.verdict is Verdict.ERROR:
             dut.restart()
         if result.verdict is not Verdict.PASS:
-            blamed = _blamed(seed, names, reference, index, result.verdict)
+            blamed = fewest(names, lambda fewer: _judge(seed, fewer, reference, index).verdict is result.verdict)  # noqa: B023
             judged.append(Judged(seed, dut.spec, result.id, result.verdict.value, result.reason, blamed))
     dut.close()
     return counts, judged

@@ -521,6 +521,7 @@ def big_cq(t: Calls) -> None:
             vi.recv(mem.part(0, 8))
         for _ in range(share):
             peer.send(back.part(0, 8))
+        for _ in range(share):
             peer.reap("Send")
         count += share
     t.wait(t.quiet_us)

@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional
 from .agent import Agent, BadCall, Json
 from .clock import RealClock, VirtualClock
 from .threads import Steps, Threads
-from .variants import VARIANTS
+from .variants import VARIANTS, Choices
 
 PORT = ("port_name", "node_name", "n_port_id", "host", "peer", "topology", "fabric", "class", "login")
 """What a reset with frames has (section 7)."""
@@ -17,8 +17,8 @@ PORT = ("port_name", "node_name", "n_port_id", "host", "peer", "topology", "fabr
 class Server:
     """Reads requests, makes the calls in the right threads and writes the answers."""
 
-    def __init__(self, variant: str, clock: RealClock, write: Callable[[str], None]) -> None:
-        self.variant, self.choices, self.clock, self._out = variant, VARIANTS[variant], clock, write
+    def __init__(self, variant: str, clock: RealClock, write: Callable[[str], None], choices: Optional[Choices] = None) -> None:
+        self.variant, self.choices, self.clock, self._out = variant, choices or VARIANTS[variant], clock, write
         self._threads = Threads(clock)
         self._agent: Optional[Agent] = None
         self._own: dict[str, Callable[[Json], Json]] = {"hello": self._hello, "reset": self._reset}

@@ -59,3 +59,13 @@ VARIANTS: dict[str, Choices] = {
     "odd-handles": Choices(null_handles=True, entries=(1 << 64) - 2),
     "least": Choices(rdma_read=False, reception=False, discriminator=16, per_queue=64, transfer=32768),
 }
+
+#: Values that are mixed by seed beside the default of each.
+LIBERTIES: dict[str, tuple[object, ...]] = {
+    "delay_s": (0.001, 0.02, 0.2), "batch_s": (0.005, 0.05), "reads_late_s": (0.005, 0.1), "receive_flushed_first": (False,),
+    "tell_of_disconnect": (False,), "named_at_target": (False,), "unfit_comes_back": (True,), "pages": (False,),
+    "read_only_refused": (True,), "bits_not_valid": (True,), "names_any_room": (True,), "wire_gives_up_s": (1.0,),
+    "null_handles": (True,), "entries": (1024, (1 << 31) - 1, (1 << 63) + 5, (1 << 64) - 2), "rdma_read": (False,),
+    "reception": (False,), "unreliable": (False,), "discriminator": (16, 4096), "segments": (252, 1024, 65535),
+    "per_queue": (16, 64, 1024), "transfer": (32768, 1 << 31),
+}
