@@ -26,6 +26,7 @@ from fcvi.engine.select import select
 
 from .conftest import FCVI, ROOT
 from .independent_vipl.clock import VirtualClock
+from .independent_vipl.faults import FAULTS
 from .independent_vipl.server import Server
 from .independent_vipl.variants import VARIANTS
 from .inside import InsideDut, LIMITS, run_all
@@ -86,6 +87,15 @@ def test_it_passes_the_book() -> None:
 def test_no_choice_that_the_texts_permit_is_failed(variant: str) -> None:
     results = run(variant, SAMPLE)
     assert wrong(results) == {} and passed(results) > 20
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_told_by_its_row(name: str) -> None:
+    fault = FAULTS[name]
+    faulty = InsideDut(name, lambda write: Server(fault.variant, VirtualClock(), write, change=fault.change))
+    results = run("plain", fault.cases, lambda _: faulty)
+    assert wrong(run(fault.variant, fault.cases)) == {}
+    assert f"VIPL-{fault.row}" in {row for r in results if r.verdict.value == "fail" for row in r.broken}, wrong(results)
 
 
 def ends(results: list[Result]) -> list[tuple[Any, ...]]:

@@ -472,9 +472,10 @@ def rounds(t: Calls) -> None:
     for round_ in range(12):
         for vi in (p.a, p.b):
             vi.clean()
+        early = p.b.recv(p.dst.part(0, 64)) if round_ % 2 else None  # in Idle, and for the connection that follows (S 5.1)
         connect(p.a, p.b)
         p.src.fill(round_ + 2, 0, 64)
-        number = p.b.recv(p.dst.part(0, 64))
+        number = p.b.recv(p.dst.part(0, 64)) if early is None else early
         p.a.send(p.src.part(0, 64))
         p.a.reap("Send")
         got = p.b.reap("Recv", t.settle_us if p.level != UD else t.settle_us // 4)

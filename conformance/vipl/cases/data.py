@@ -10,7 +10,7 @@ from conformance.vipl.cases.queues import entries
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    NOT_DONE, OK, RESOURCE, SIZE, Got, Mem, Pair, alive, best_level, connect, need_level, need_read, nodes, pair,
+    BAD, NOT_DONE, OK, RESOURCE, SIZE, Got, Mem, Node, Pair, alive, best_level, connect, need_level, need_read, nodes, pair,
     transfer,
 )  # fmt: skip
 
@@ -509,7 +509,7 @@ def big_cq(t: Calls) -> None:
     if code.returned() != OK:
         t.fail("S3.4-04", "VipCreateCQ of 1,024 entries", code.returned(), OK)
     cq = code.integer("cq")
-    most = one.number("MaxCQEntries")
+    most, spare = one.number("MaxCQEntries"), one.cq(8)
     if most < 0xFFFFFFFF and one.code("VipCreateCQ", EntryCount=most + 1) not in (RESOURCE, "VIP_INVALID_PARAMETER", OK):
         t.require(False, "S3.4-05", f"VipCreateCQ of {most + 1} entries", "another code", RESOURCE)
     share = min(256, one.number("MaxDescriptorsPerQueue") or 64)
@@ -528,8 +528,26 @@ def big_cq(t: Calls) -> None:
     found = entries(one, cq, count, 5 * t.settle_us)
     for row in ("S3.4-04", "G3.6.1-01"):
         t.require(len(found) == count, row, "entries that were not read meanwhile", len(found), count)
-    t.named("S3.4-05")
+    none_left(t, one, spare)
     alive(t)
+
+
+def none_left(t: Calls, node: Node, spare: int) -> None:
+    """CQs until one is refused: nothing was made of it, so that one that is given back makes room for another."""
+    made = [spare]
+    for _ in range(min(node.number("MaxCQ"), 1000) + 1):
+        call = node.call("VipCreateCQ", EntryCount=8)
+        if call.returned() != OK:
+            break
+        made.append(call.integer("cq"))
+    else:
+        t.step(f"{len(made)} CQs were made, and none was refused")
+        return
+    t.codes("S3.4-05", f"VipCreateCQ behind {len(made)} others", call.returned(), RESOURCE, {BAD: "A39"})
+    t.codes("S3.4-05", "VipDestroyCQ", node.code("VipDestroyCQ", cq=made.pop()), OK)
+    t.codes("S3.4-05", "VipCreateCQ after one was given back", node.code("VipCreateCQ", EntryCount=8), OK)
+    for cq in made:
+        node.code("VipDestroyCQ", cq=cq)
 
 
 @vipl("L5", "MaxDescriptorsPerQueue", "G3.8.1-09 G4.5-07", errata="A97", tags="limits")

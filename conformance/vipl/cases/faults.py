@@ -343,7 +343,7 @@ def link_cut(t: Calls) -> None:
                 code = ended(t, p.a.node.start("VipDisconnect", vi=p.a.vi), "G3.3.5-09", t.async_us + 2 * t.r_a_tov_us)
                 t.codes("G3.3.5-09", "VipDisconnect over a link that is cut", code, f"{OK} {_UNREACHABLE}")
                 t.require(code != OK or p.a.state() == IDLE, "G3.3.5-09", f"the state after {code}", p.a.state(), IDLE)
-                partition(t, p.a, code, "G3.3.5-09")
+                partition(t, p.a, code, "G3.3.5-09", numbers[0])
         p.a.clean()
         p.b.clean()
     t.named("S5.2-03 S5.3-01 S5.4-01 G3.3.2-09 G3.3.5-09 G3.8.1-15 G6.3.1-01 G6.3.3-01")

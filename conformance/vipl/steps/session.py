@@ -294,8 +294,12 @@ class Vi:
         return Got(result.returned(), ptr if isinstance(ptr, dict) else None)
 
     def wait(self, queue: str, us: Optional[int]) -> Got:
-        """VipSendWait or VipRecvWait."""
-        result = self.node.call(f"Vip{queue}Wait", vi=self.vi, Timeout=us)
+        """VipSendWait or VipRecvWait. One that sleeps on behind its time is a breach."""
+        row = "G3.5.3-02" if queue == "Send" else "G3.5.6-01"
+        result = self.node.start(f"Vip{queue}Wait", vi=self.vi, Timeout=us)
+        limit = self.t.async_us if us is None else us + self.t.late_us + self.t.settle_us
+        if not self.t.until(lambda: result.done, limit):
+            self.t.fail(row, f"Vip{queue}Wait with a Timeout of {us} us does not return", "still blocked", "returns")
         ptr = result.result().get("DescriptorPtr")
         return Got(result.returned(), ptr if isinstance(ptr, dict) else None)
 

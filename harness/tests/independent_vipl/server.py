@@ -17,8 +17,10 @@ PORT = ("port_name", "node_name", "n_port_id", "host", "peer", "topology", "fabr
 class Server:
     """Reads requests, makes the calls in the right threads and writes the answers."""
 
-    def __init__(self, variant: str, clock: RealClock, write: Callable[[str], None], choices: Optional[Choices] = None) -> None:
+    def __init__(self, variant: str, clock: RealClock, write: Callable[[str], None], choices: Optional[Choices] = None,
+                 change: Callable[[Agent], None] = lambda agent: None) -> None:
         self.variant, self.choices, self.clock, self._out = variant, choices or VARIANTS[variant], clock, write
+        self._change = change
         self._threads = Threads(clock)
         self._agent: Optional[Agent] = None
         self._own: dict[str, Callable[[Json], Json]] = {"hello": self._hello, "reset": self._reset}
@@ -55,6 +57,7 @@ class Server:
             self.clock.at_us = 0
         self._threads = Threads(self.clock)
         self._agent = Agent(self.choices, params.get("seed", 1), self._threads, self._notify)
+        self._change(self._agent)
         if not alone:  # section 5 knows no NIC and no tag
             self._agent.do_VipOpenNic({})
             self._agent.do_VipCreatePtag({})
