@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional
 
+from fcvi.engine.case import Variant
+
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, MW, each, product, verbs
@@ -98,11 +100,10 @@ def rights(t: Verbs) -> None:
     one, other = nodes(t)
     right = REMOTE_WRITE if op == "write" else REMOTE_READ
     target = other.mem(8192, access=ALL if of_region else [r for r in ALL if r != right])
-    p = pair(t, memory=(one.mem(8192), target))
-    if not of_qp:
-        call = p.b.change(access=[r for r in (REMOTE_READ, REMOTE_WRITE) if r != right])
-        if not returned(call):
-            t.skip(f"the rights of a connected QP cannot be changed: {said(call)} (B62)")
+    without = None if of_qp else [r for r in (REMOTE_READ, REMOTE_WRITE) if r != right]
+    p = pair(t, memory=(one.mem(8192), target), theirs=without)
+    if without is not None:
+        p.b.has_rights(without)
     what = f"a {op} where {'the region' if not of_region else 'the QP'} does not permit it"
     if of_qp and of_region:
         allowed(t, p, op, target, "6.2.2-04")
@@ -213,13 +214,22 @@ def length_zero(t: Verbs) -> None:
     alive(t, p)
 
 
-@verbs(33, "The sink of a Read", "7.4.2-08..09", errata="B29 B54", applies=IWARP,
-       variants=each("length", {"small": 64, "large": 65536}))  # fmt: skip
+@verbs(33, "The sink of a Read", "7.4.2-08..09 7.6.3-01", errata="B29 B54 B62", applies=IWARP,
+       variants=[*each("length", {"small": 64, "large": 65536}), Variant("qp-off", {"length": 64, "qp": False})])  # fmt: skip
 def sink(t: Verbs) -> None:
-    """It needs remote write, which is tested when the response comes and not at the post."""
+    """It needs remote write, in the region and in the QP, which is tested when the response comes and not at the post."""
     need_read(t)
     one, _ = nodes(t)
     length = t.params["length"]
+    if not t.params.get("qp", True):
+        p = pair(t, access=[REMOTE_READ])
+        p.a.has_rights([REMOTE_READ])
+        [wr] = access(p, "read", p.mb.remote(0))
+        ending(t, [wr], "7.6.3-01", "a Read into a sink whose QP has no remote write")
+        t.require(wr.status in SINK, "7.6.3-01", "a Read into a sink whose QP has no remote write", wr.status, "an error")
+        t.require(p.ma.untouched(), "7.6.3-01", "the sink of a QP without remote write", "changed", "as it was")
+        alive(t)
+        return
     p = pair(t, 65536)
     p.mb.pattern(9, 0, length)
     into = one.mem(length)

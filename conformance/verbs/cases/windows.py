@@ -124,7 +124,11 @@ def another_qp(t: Verbs) -> None:
         need_read(t)
     if what == "other-qp" and not per_qp(t):
         t.skip("windows of this device belong to a PD, or to a QP number alone (B65)")
-    p, mem = pair(t), region(t)
+    right = REMOTE_WRITE if op == "write" else REMOTE_READ
+    without = [r for r in (REMOTE_READ, REMOTE_WRITE) if r != right] if what == "qp-off" else None
+    p, mem = pair(t, theirs=without), region(t)
+    if without is not None:
+        p.b.has_rights(without)
     _, made = bound(t, p, mem, _RIGHTS["both"], "7.10.2-06", "a bind")
     view = seen(mem, made.rkey, mem.va)
     if what == "other-qp":
@@ -134,12 +138,6 @@ def another_qp(t: Verbs) -> None:
                event="7.10.6.2-03", ib="7.10.6.2-03", region=mem)  # fmt: skip
         allowed(t, p, op, view, "7.10.2-03")
     else:
-        allowed(t, p, op, view, "7.10.2-06")
-        right = REMOTE_WRITE if op == "write" else REMOTE_READ
-        call = p.b.change(access=[r for r in (REMOTE_READ, REMOTE_WRITE) if r != right])
-        if not returned(call):
-            t.skip(f"the rights of a connected QP cannot be changed: {said(call)} (B62)")
-        mem.write(bytes([mem.fill]) * 256, 0)
         denied(t, p, op, through(mem, made), "7.10.6.2-02 7.10.6.2-03", f"a {op} through a window of a QP without the right",
                event="7.10.6.2-03", ib="7.10.6.2-03", region=mem)  # fmt: skip
     alive(t)

@@ -476,6 +476,14 @@ class Qp:
         """Modify QP within RTS. Figure 4 wants the next state there, and a provider of InfiniBand may want none (B107)."""
         return self.modify(**({"state": "RTS"} if self.t.iwarp else {}), **attributes)
 
+    def has_rights(self, access: Sequence[str]) -> None:
+        """It has these rights for remote access and no others: by a change in RTS, or as Connect or Accept chose them (B62)."""
+        if returned(self.change(access=list(access))):
+            return
+        told = (self.query().result().get("attributes") or {}).get("qp_access_flags")
+        if not isinstance(told, list) or {REMOTE_READ, REMOTE_WRITE} & set(map(str, told)) != set(access):
+            self.t.skip("the rights of a QP can be chosen neither before its stream nor in RTS (B62)")
+
     def query(self) -> Call:
         """Query QP."""
         return self.node.call("QueryQp", qp=self.qp)
@@ -615,17 +623,20 @@ class Joined:
 
 
 def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int, int]] = None,
-         access: Optional[Sequence[str]] = None) -> Joined:  # fmt: skip
-    """a is the active side, b the passive one; answer: ORD and IRD of the passive side, else those that its request offers it."""
+         access: Optional[Sequence[str]] = None, theirs: Optional[Sequence[str]] = None) -> Joined:  # fmt: skip
+    """a is the active side, b the passive one; answer: ORD and IRD of the passive side, else those that its request offers it.
+
+    access, theirs: the rights of a and of b for remote access (B62).
+    """
     t = a.t
     if not t.pics["cm"]:
         t.lack("the agent has no librdmacm to connect by")
     listener, port = b.node.listener()
     ord, ird = min(ord, a.node.attr("max_qp_init_rd_atom")), min(ird, a.node.attr("max_qp_rd_atom"))
-    rights = {} if access is None else {"access": list(access)}
+    mine, others = ({} if given is None else {"access": list(given)} for given in (access, theirs))
     before = len(t.told)
     limit = 5_000_000 * t.pixit.slower
-    asking = a.node.start("Connect", qp=a.qp, address=b.node.end.address, port=port, ord=ord, ird=ird, Timeout=limit, **rights)
+    asking = a.node.start("Connect", qp=a.qp, address=b.node.end.address, port=port, ord=ord, ird=ird, Timeout=limit, **mine)
 
     def requests() -> list[Told]:
         new = t.told[before:]
@@ -639,7 +650,7 @@ def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int
     offered = answer or (min(_count(found[0], "ord"), b.node.attr("max_qp_init_rd_atom")),
                          min(_count(found[0], "ird"), b.node.attr("max_qp_rd_atom")))  # fmt: skip
     taken = {"request": found[0].get("request"), "qp": b.qp, "ord": offered[0], "ird": offered[1]}
-    taking = b.node.start("Accept", **taken, Timeout=limit, **rights)
+    taking = b.node.start("Accept", **taken, Timeout=limit, **others)
     t.finished(asking, 2 * limit)
     t.finished(taking, 2 * limit)
     a.connected = b.connected = True
@@ -676,7 +687,8 @@ def start(p: Pair, wr: Wr) -> None:
 
 
 def pair(t: Verbs, size: int = 8192, *, primed: bool = True, ord: int = 4, ird: int = 4, ends: Optional[tuple[Node, Node]] = None,
-         memory: Optional[tuple[Mem, Mem]] = None, access: Optional[Sequence[str]] = None, **params: Any) -> Pair:  # fmt: skip
+         memory: Optional[tuple[Mem, Mem]] = None, access: Optional[Sequence[str]] = None,
+         theirs: Optional[Sequence[str]] = None, **params: Any) -> Pair:  # fmt: skip
     """Two connected QPs of a kind, with regions of size bytes that have all rights, after a first message from a to b."""
     one, other = ends or nodes(t)
     a, b = one.qp(**params), other.qp(**params)
@@ -686,7 +698,7 @@ def pair(t: Verbs, size: int = 8192, *, primed: bool = True, ord: int = 4, ird: 
     if primed:
         b.idle()
         first = b.recv(mb.sge(0, 8))
-    connect(a, b, ord=ord, ird=ird, access=access)
+    connect(a, b, ord=ord, ird=ird, access=access, theirs=theirs)
     if first is not None:
         start(p, first)
         mb.write(bytes([mb.fill]) * 8)

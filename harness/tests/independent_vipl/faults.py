@@ -71,7 +71,11 @@ def _sleeps_on(agent: Agent) -> None:
 
 def _idle_error_forgotten(agent: Agent) -> None:
     real = agent.transfer._catastrophe
-    agent.transfer._catastrophe = lambda vi, code, va: None if vi.state == c.IDLE else real(vi, code, va)  # type: ignore[method-assign]
+
+    def catastrophe(vi: Any, code: str, va: int) -> None:
+        if vi.state != c.IDLE:
+            real(vi, code, va)
+    agent.transfer._catastrophe = catastrophe  # type: ignore[method-assign]
 
 
 def _refused_cq_stays(agent: Agent) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Optional
 from . import codes as c
 from .threads import Steps, Thread
 
+
 @dataclass(eq=False)
 class Thing:
     """Anything with a handle; ``gone`` once it was given back."""

@@ -300,7 +300,7 @@ class Transfer:
         self.announce(vi, queue)
 
     def _not_valid(self, vi: Vi, queue: Queue, status: int) -> int:
-        """What is beside an error in bits that are not valid: REMOTE_DESC below RR, RDMA_PROT at UD, TRANSPORT of a Send (G 5.2)."""
+        """What is beside an error in bits that are not valid: REMOTE_DESC below RR, RDMA_PROT at UD, TRANSPORT (G 5.2)."""
         level = vi.attributes.level
         if not self.world.choices.bits_not_valid or not status & c.ERRORS or level == c.RR:
             return 0

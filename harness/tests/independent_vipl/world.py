@@ -20,6 +20,11 @@ ALIAS = {"VINIC0": "VINIC"}
 MAX_PTAGS, MAX_VIS, MAX_CQS, MAX_REGIONS, MAX_BLOCK, MAX_BYTES = 160, 96, 48, 600, 1 << 26, 1 << 27
 
 
+def _with_sign(number: int) -> int:
+    """As a language tells it whose numbers of 64 bits have a sign (A76)."""
+    return number if number < 1 << 63 else number - (1 << 64)
+
+
 class World:
     """One process with one NIC for each device."""
 
@@ -70,7 +75,7 @@ class World:
             "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": 16, "ThreadSafe": True,
             "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": MAX_REGIONS,
             "MaxRegisterBlockBytes": MAX_BLOCK, "MaxVI": MAX_VIS, "MaxDescriptorsPerQueue": choices.per_queue,
-            "MaxSegmentsPerDesc": choices.segments, "MaxCQ": MAX_CQS, "MaxCQEntries": choices.entries if choices.entries < 1 << 63 else choices.entries - (1 << 64),
+            "MaxSegmentsPerDesc": choices.segments, "MaxCQ": MAX_CQS, "MaxCQEntries": _with_sign(choices.entries),
             "MaxTransferSize": choices.transfer, "NativeMTU": 1500, "MaxPtags": MAX_PTAGS,
             "ReliabilityLevelSupport": levels, "RDMAReadSupport": reads,
         }

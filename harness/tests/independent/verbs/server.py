@@ -183,7 +183,7 @@ class Server:
 
     def _refused(self, ident: Any, refused: Refused, since: int) -> None:
         self._returns(ident, {"return": "immediate-error", "errno": refused.number, "us": self.clock.now_us() - since,
-                             "at_us": self.model.now_us(), **refused.also})
+                              "at_us": self.model.now_us(), **refused.also})
 
     def _returns(self, ident: Any, result: Dict[str, Any]) -> None:
         """A call was made; it may take its time to return."""
