@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from conformance.verbs.cases.bound_windows import BOTH, under_way
-from conformance.verbs.cases.remote import access, allowed, denied
+from conformance.verbs.cases.objects import success
+from conformance.verbs.cases.remote import OPS, access, allowed, denied
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.cases.windows import bound, region, seen
 from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
-from conformance.verbs.steps.sets import INVALIDATE, SUCCESS
+from conformance.verbs.steps.sets import BIND, INVALIDATE, LOCAL, SUCCESS
 from conformance.verbs.steps.session import (
-    LOCAL_WRITE, OK, REFUSED, Mem, Pair, alive, flushed, good, has_read, need_read, nodes, pair, receives,
+    ALL, LOCAL_WRITE, MW_BIND, OK, REFUSED, Mem, Pair, alive, flushed, good, has_read, need_read, nodes, pair, receives,
 )  # fmt: skip
 from conformance.verbs.steps.windows import bind, invalidate, kind, window
 
@@ -141,9 +142,11 @@ def still(t: Verbs, mem: Mem) -> None:
 
 
 @verbs(68, "Invalidate Local STag",
-       "7.2.1-05 7.8-01..05 7.8-07 7.10.4-01..03 7.10.4.1-01 8.1.2.3.3-01 8.2.2.1-03 8.2.2.2-04 8.3.2-10",
-       applies=f"{MW} and local_inv", errata="B54 B64 B65 B68 B100 B103", variants=[
+       "7.2.1-05 7.2.2-01 7.8-01..05 7.8-07 7.9-07 7.10.4-01..03 7.10.4.1-01 7.10.6.1-02 8.1.2.3.3-01 8.2.2.1-03 8.2.2.2-04 "
+       "8.3.2-07 8.3.2-09..10",
+       applies=f"{MW} and local_inv", errata="B54 B64 B65 B68 B100 B103 B106", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
+           *product(each("what", ["region"]), each("op", ["send", "write", "read", "deregister", "bind"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "region-pd",
                           "other-qp", "other-pd", "rebind", "list", "fence", "fence-region", "loop"],
                  {"loop": MT, "other-qp": IWARP, "zero": IWARP})])  # fmt: skip
@@ -152,8 +155,12 @@ def by_oneself(t: Verbs) -> None:
     what = t.params["what"]
     if kind(t) == 1 and not t.iwarp:
         t.skip("windows of type 1 are not invalidated (B65)")
-    if what == "plain" and t.params["op"] == "read" or what.startswith("fence"):
+    if t.params.get("op") == "read" or what.startswith("fence"):
         need_read(t)
+    if what == "region":
+        invalid_region(t, t.params["op"])
+        alive(t)
+        return
     p, mem = pair(t), region(t)
     if what in ("new", "other-pd"):
         new_window(t, p, what)
@@ -265,6 +272,35 @@ def region_key(t: Verbs, p: Pair) -> None:
     mem = one.mem(256)
     bad(t, p, mem.rkey ^ 0x15, ["8.3.2-10", "7.8-07", "7.8-05"], "region-key")
     allowed(t, pair(t), "write", mem, "7.8-05")
+
+
+def invalid_region(t: Verbs, use: str) -> None:
+    """A region that is Invalid gives no access at either end and takes no window, and can be deregistered (7.2.2, 7.9, 7.10.6.1)."""
+    p, other = pair(t), nodes(t)[1]
+    mem = other.mem(256, access=(*ALL, MW_BIND))
+    allowed(t, p, "write", mem, "7.4-02")
+    wr = invalidate(p.b, mem.rkey)
+    if wr is None or not wr.good:
+        t.skip("regions are not invalidated by a WR (B106)")
+    if use == "deregister":
+        success(t, "7.9-07", "deregistering a region that is Invalid", mem.deregister())
+        mem.watched = False
+    elif use in OPS:
+        denied(t, p, use, mem.remote(0), "7.2.2-01 7.8-02 7.8-03", f"a {use} of a region that is Invalid", event="7.8-03", region=mem)
+    elif use == "send":
+        got = p.a.recv(p.ma.sge(0, 64))
+        made = p.b.post([{"opcode": "SEND", "sges": [mem.sge(0, 64)]}], must=False).wrs
+        t.reap(made)
+        for row in ("7.2.2-01", "7.8-03", "8.3.2-07"):
+            t.require(all(wr.status in LOCAL for wr in made), row, "a Send from a region that is Invalid",
+                      [wr.status for wr in made], " or ".join(sorted(LOCAL)))  # fmt: skip
+        t.reap([got], t.quiet_us)
+        t.require(not got.good, "7.2.2-01", "a Send from a region that is Invalid", "arrived", "never")
+    else:
+        tied = bind(p.b, window(other), mem, access=BOTH)
+        for row in ("7.10.6.1-02", "8.3.2-09"):
+            t.require(tied.status in BIND or tied.status == "refused", row, "a bind to a region that is Invalid", tied.status,
+                      "refused, or an error of the set")  # fmt: skip
 
 
 def bad(t: Verbs, p: Pair, key: int, rows: list[str], what: str) -> None:

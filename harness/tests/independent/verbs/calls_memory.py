@@ -109,7 +109,7 @@ class MemoryCalls(Caller):
         """7.9."""
         region: Region = self._thing(params, "mr", Region)
         bound(self.model, region, "dereg-with-window")
-        if self.model.fault == "dereg-needs-valid" and not region.valid:
+        if self.model.fault == "invalid-region-stays" and not region.valid:
             raise Refused(EINVAL)
         for window in list(region.windows):
             window.loose()

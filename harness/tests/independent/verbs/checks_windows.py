@@ -204,8 +204,8 @@ def invalidated(make: Make) -> None:
 
 @check()
 def invalidated_region(make: Make) -> None:
-    """An Invalid region gives nothing, to the peer or to SGEs (7.2.2, 7.8)."""
-    for local in (False, True):
+    """An Invalid region gives nothing, to the peer, to SGEs or to a window (7.2.2, 7.8, 7.10.6.1)."""
+    for use in ("peer", "sge", "window"):
         window = Windows(make)
         if not window.inv:
             return
@@ -215,7 +215,10 @@ def invalidated_region(make: Make) -> None:
         if pair.agent.flavour == "ib" and seen != [(5, SUCCESS)]:
             return  # B106
         same(seen, [(5, SUCCESS)])
-        if local:
+        if use == "window":
+            if window.there:
+                failing(pair, pair.right, window.bind(6), BIND, 6)
+        elif use == "sge":
             pair.left.receive([pair.source.sge(8)], 1)
             failing(pair, pair.right, pair.right.post("SEND", [buffer.sge(8)], 6), LOCAL, 6)
         else:

@@ -3,8 +3,8 @@
 The faults were written from the text; the row of the catalogue was looked up afterwards. A flavour stands here when the fault is a
 breach there, and shows. Not here is what an erratum permits: a maximum that cannot be reached (5.1.3: want of room is right at any
 number), too few Reads in all (B47), an event of a Terminate that was asked for (B10), an event too many (B40), a queue size beyond
-the maximum that is refused though an SRQ makes it idle (B55). Nor is what libibverbs cannot show: regions in the Invalid state
-(VERBS-7.8-08), and an address that lies in a region and wraps.
+the maximum that is refused though an SRQ makes it idle (B55). Nor is what libibverbs cannot show: an address that lies in a region
+and wraps.
 """
 
 from typing import Dict, List, NamedTuple, Tuple
@@ -205,6 +205,10 @@ FAULTS: List[Fault] = [
     Fault("one-remote-right-is-both", "VERBS-7.4.2-02", BOTH, "one remote right is as good as both"),
     Fault("qp-write-enable-ignored", "VERBS-8.1.2.2-05", BOTH, "a Write needs no right in the QP"),
     Fault("qp-read-enable-ignored", "VERBS-7.6.3-01", BOTH, "a Read needs no right in the QP"),
+    Fault("invalidated-local-works", "VERBS-7.2.2-01", IWARP, "a region that is Invalid serves its own end"),
+    Fault("invalidated-remote-works", "VERBS-7.2.2-01", IWARP, "a region that is Invalid serves the peer"),
+    Fault("invalid-region-bound", "VERBS-7.10.6.1-02", IWARP, "a window is bound to a region that is Invalid"),
+    Fault("invalid-region-stays", "VERBS-7.9-07", IWARP, "a region that is Invalid cannot be deregistered"),
     Fault("sink-bounds-unchecked", "VERBS-8.3.2-08", BOTH, "a Read Response is placed outside the region of its sink"),
     Fault("sink-pd-unchecked", "VERBS-7.6.3-02", BOTH, "the sink of a Read may be a region of another PD"),
     Fault("sink-key-unchecked", "VERBS-8.3.2-07", BOTH, "the key of a Read's sink is not compared"),

@@ -264,7 +264,7 @@ class Stags:
             return "pd"
         if old and not bind["length"]:
             return ""
-        if region is None or not region.alive or not region.valid:
+        if region is None or not region.alive or not (region.valid or fault == "invalid-region-bound"):
             return "region"
         if region.pd is not qp.pd and fault != "bind-region-pd-unchecked":
             return "pd"
