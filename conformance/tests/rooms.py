@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -28,6 +29,7 @@ C_ROOMS = {
     "refimpl/include/fcvi/fabric.h": "fabric.h",
     "refimpl/include": "port.h",
     "refimpl/vipl/include/fcvi/vip_codes.h": "port.h",
+    "refimpl/src/block": "block",
     "refimpl/src/vi": "vi",
     "refimpl/src/fc2": "fc2",
     "refimpl/src/fcvi": "fcvi",
@@ -65,12 +67,13 @@ C_ARROWS: dict[str, set[str]] = {
     "port.h": {"codec"},
     "fabric.h": {"codec", "port.h"},
     "monitor.h": {"codec"},
-    "vi": {"codec", "port.h"},
-    "fc2": {"codec", "port.h", "vi"},
-    "fcvi": {"codec", "port.h", "fc2", "vi"},
-    "vitcp": {"codec", "port.h", "vi"},
-    "port": {"codec", "port.h", "vi", "fc2", "fcvi", "vitcp"},
-    "fabric": {"codec", "port.h", "fabric.h"},
+    "block": {"port.h"},
+    "vi": {"codec", "port.h", "block"},
+    "fc2": {"codec", "port.h", "block"},
+    "fcvi": {"codec", "port.h", "block", "fc2", "vi"},
+    "vitcp": {"codec", "port.h", "block", "vi"},
+    "port": {"codec", "port.h", "block", "vi", "fc2", "fcvi", "vitcp"},
+    "fabric": {"codec", "port.h", "block", "fabric.h"},
     "vipl": {"codec", "port.h", "fabric.h"},
     "monitor": {"codec", "monitor.h"},
     "monitor/vitcp": {"codec", "monitor.h"},
@@ -89,25 +92,13 @@ C_ARROWS: dict[str, set[str]] = {
     "shims": {"codec", "port.h", "vipl"},
     "starters": set(),
 }
-# fc2 may ask the VI for the lists and timers that every room of the port has, and for nothing else
-HELPERS_OF_VI = {"list", "timers", "points", "table", "names"}
-# A file that may use more than its room: the VI asks its wire, and the link tells the connections, in one file each.
-C_GATES: dict[str, set[str]] = {
-    "refimpl/src/vi/wire": {"fcvi", "vitcp"},
-    "refimpl/src/fc2/upcalls": {"fcvi", "vi"},
-}
-# A header in a room that others may include: the block of a port is one structure, of parts that each room declares.
-SHARED_HEADERS = {"refimpl/src/port/internal.h", "refimpl/src/port/block.h", "refimpl/src/port/assert.h"}
-
 # Headers that more than half of the files of their layer may include, with the reason.
 COMMON_HEADERS = {
     "codec/include/fcvi/codec.h": "it is the codec's interface",
     "codec/include/fcvi/access.h": "it is the codec's interface: the accessors of each field",
     "codec/include/fcvi/table.h": "it is the codec's interface: the table of fields",
     "codec/include/fcvi/iu.h": "it is the codec's interface: the names of the IUs",
-    "refimpl/src/port/internal.h": "it declares the block of a port",
-    "refimpl/src/port/block.h": "it declares the block of a port",
-    "refimpl/src/port/assert.h": "it declares an assertion and nothing else",
+    "refimpl/src/block/block.h": "it declares the block of a port",
     "refimpl/include/fcvi/port.h": "it is the port's interface",
 }
 # What the headers of a layer are counted against: the sources of its rooms. A header for one room is right.
@@ -195,9 +186,8 @@ def room_of(path: str, rooms: dict[str, str] = C_ROOMS) -> str:
     return rooms.get(best, "")
 
 
-def _allowed(source: str, room: str, target: str) -> bool:
-    gates = C_GATES.get(str(Path(source).with_suffix("")), set())
-    return room == target or target in C_ARROWS.get(room, set()) or target in gates
+def _allowed(room: str, target: str) -> bool:
+    return room == target or target in C_ARROWS.get(room, set())
 
 
 def _c_files() -> list[str]:
@@ -238,13 +228,12 @@ def include_arrows() -> Found:
         for header in includes(name):
             found.seen += 1
             target = room_of(header)
-            shared = header in SHARED_HEADERS and name.startswith("refimpl/src/")
-            composed = name in SHARED_HEADERS and header.startswith("refimpl/src/")
-            if target and not shared and not composed and not _allowed(name, room_of(name), target):
+            if target and not _allowed(room_of(name), target):
                 found.broken.append(f"{name} includes {header}: {room_of(name)} must not use {target}")
     return found
 
 
+@functools.cache
 def _symbols(file: Path) -> tuple[set[str], set[str]]:
     """Names that an object or archive defines for others, and those that it needs."""
     text = subprocess.run(["nm", "-P", "-g", "--no-demangle", str(file)], capture_output=True, text=True, check=True).stdout
@@ -299,7 +288,7 @@ def symbol_uses(build: Path) -> list[Use]:
 
 def _by_header(use: Use, header: str) -> Use:
     """The use as one of the public header, where the user may use that."""
-    if header and _allowed(use.source, room_of(use.source), header):
+    if header and _allowed(room_of(use.source), header):
         return Use(use.source, use.definer, use.symbol, header)
     return use
 
@@ -310,9 +299,7 @@ def symbol_arrows(build: Path) -> Found:
     found = Found(seen=len(uses))
     for use in uses:
         room = room_of(use.source)
-        gate = str(Path(use.source).with_suffix("")) in C_GATES
-        helper = room == "fc2" and use.target == "vi" and not gate and Path(use.definer).stem not in HELPERS_OF_VI
-        if helper or not _allowed(use.source, room, use.target):
+        if not _allowed(room, use.target):
             found.broken.append(f"{use.source} needs {use.symbol} of {use.definer}: {room} must not use {use.target}")
     return found
 
@@ -336,9 +323,9 @@ def _cycle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def call_cycles(build: Path) -> Found:
-    """Rooms that need each other's symbols, the gates apart; one cycle after the other, each with what closes it."""
+    """Rooms that need each other's symbols; one cycle after the other, each with what closes it."""
     graph: dict[str, set[str]] = {}
-    uses = [use for use in symbol_uses(build) if use.target not in C_GATES.get(str(Path(use.source).with_suffix("")), set())]
+    uses = symbol_uses(build)
     for use in uses:
         if not use.target.endswith(".h") and use.target != "codec":
             graph.setdefault(room_of(use.source), set()).add(use.target)

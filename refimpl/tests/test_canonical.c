@@ -1,6 +1,7 @@
 /* The canonical form of a state: the same for a copy, for a later time, and for ports that differ in what the
  * form leaves out; another one as soon as anything differs that the port goes by. */
 #include "world.h"
+#include <stdio.h>
 
 enum { ROOM = 1 << 20 };
 
@@ -204,8 +205,42 @@ START_TEST(capacity)
 }
 END_TEST
 
-int main(void)
+/* The program itself, in another process, which lies elsewhere in memory. */
+static char program[4096];
+
+static int tell_form(void)
 {
+    uint32_t a, b;
+    struct world *w = connected(false, &a, &b);
+    struct form f = form_of(w, 0);
+    size_t written = fwrite(f.bytes, 1, f.length, stdout);
+    free(f.bytes);
+    w_free(w);
+    return written != f.length;
+}
+
+/* No address is in the form. */
+START_TEST(another_process)
+{
+    uint32_t a, b;
+    char command[sizeof program + 8];
+    struct form there = {calloc(1, ROOM), 0};
+    struct world *w = connected(false, &a, &b);
+    snprintf(command, sizeof command, "'%s' form", program);
+    FILE *other = popen(command, "r");
+    ck_assert_ptr_nonnull(other);
+    there.length = fread(there.bytes, 1, ROOM, other);
+    ck_assert_int_eq(pclose(other), 0);
+    ck_assert(equal(form_of(w, 0), there));
+    w_free(w);
+}
+END_TEST
+
+int main(int arguments, char **argument)
+{
+    if (arguments > 1)
+        return tell_form();
+    snprintf(program, sizeof program, "%s", argument[0]);
     Suite *s = suite_create("canonical");
     TCase *c = tcase_create("form");
     tcase_set_timeout(c, 60);
@@ -214,6 +249,7 @@ int main(void)
     tcase_add_test(c, pieces_count);
     tcase_add_test(c, pieces_of_a_read_count);
     tcase_add_test(c, capacity);
+    tcase_add_test(c, another_process);
     suite_add_tcase(s, c);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);

@@ -3,7 +3,7 @@
  * The host gives it frames and the time and takes frames and events from it. A port of the wire VI/TCP has
  * streams of bytes in their place (vitcp.h). The port never reads a clock, a
  * socket or a file and allocates nothing after fcvi_port_init. The block holds no pointer into itself: a copy
- * of the block is a checkpoint, and a restored copy goes on as the original would have.
+ * of the block is a checkpoint, and a copy that the same process restores goes on as the original would have.
  *
  * Time is in microseconds from any origin and never goes back. A call at `now` first lets every timer due at
  * or before `now` expire, in deadline order, then does its own work. After any call the host takes frames

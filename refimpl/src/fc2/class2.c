@@ -1,5 +1,5 @@
 /* Class 2: ACK, busy and reject (5.5, 8.4.2 b and h, Annex B rules 8). */
-#include "../vi/timers.h"
+#include "../block/timers.h"
 #include "fc2.h"
 
 enum { WINDOW = 64 };
@@ -124,7 +124,7 @@ void fcvi_fc2_sequence_close(struct fcvi_port *p, struct exchange *x)
     }
     x->sequence_open = false;
     x->unacked = x->resend = 0;
-    fcvi_fc2_up_exchange_left(p);
+    p->fc4->exchange_left(p);
 }
 
 static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t *fc)
@@ -144,9 +144,9 @@ static void acknowledged(struct fcvi_port *p, struct exchange *x, const uint8_t 
         fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.e_d_tov_us);
     } else {
         fcvi_timer_stop(p, TIMER_EXCHANGE, exchange_index(p, x));
-        fcvi_fc2_up_acknowledged(p, x);
+        p->fc4->acknowledged(p, x);
     }
-    fcvi_fc2_up_wake(p, x);
+    p->fc4->wake(p, x);
 }
 
 /* A frame of a setup, Disconnect or login came back: what its absence would do, at once (8.5.2 a, 8.6.2 a).
@@ -156,7 +156,7 @@ static void control_rejected(struct fcvi_port *p, struct exchange *x)
     if (x->kind == X_LOGIN)
         fcvi_fc2_login_timeout(p, x);
     else
-        fcvi_fc2_up_rejected(p, x);
+        p->fc4->rejected(p, x);
 }
 
 /* Rule 8b: on an Out-of-Order Fabric the busy frame is sent again. */
@@ -165,14 +165,14 @@ static void busy(struct fcvi_port *p, struct exchange *x, const uint8_t *fc)
     if (x->kind != X_MESSAGE || x->unacked == 0)
         return; /* a lost frame: the timers of the connection rules see to it */
     if (!p->config.out_of_order) {
-        fcvi_fc2_up_message_failed(p, x);
+        p->fc4->message_failed(p, x);
         return;
     }
     uint16_t count = (uint16_t)fcvi_FC_SEQ_CNT(fc), at = (uint16_t)(count - x->ack_base);
     if (at >= WINDOW || (x->unacked >> at & 1u) == 0)
         return;
     x->resend |= 1ULL << at;
-    fcvi_fc2_up_resend(p, x);
+    p->fc4->resend(p, x);
 }
 
 void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame *f)
@@ -186,14 +186,14 @@ void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame 
         if (x->originator && x->rx_id == FC_X_ID_UNASSIGNED)
             x->rx_id = (uint16_t)fcvi_FC_RX_ID(f->fc);
         if (x->kind == X_MESSAGE && x->unacked != 0 && fcvi_FC_Abort_Sequence_Condition(f->fc) == 1)
-            fcvi_fc2_up_message_failed(p, x); /* rule 8d */
+            p->fc4->message_failed(p, x); /* rule 8d */
         else
             acknowledged(p, x, f->fc);
         break;
     case FCVI_R_CTL_P_RJT:
     case FCVI_R_CTL_F_RJT:
         if (x->kind == X_MESSAGE && x->unacked != 0)
-            fcvi_fc2_up_message_failed(p, x); /* rule 8c */
+            p->fc4->message_failed(p, x); /* rule 8c */
         else
             control_rejected(p, x);
         break;

@@ -1,6 +1,6 @@
 /* Exchanges: identifiers, the table of open ones, and their end (5.4, FC-FS). */
-#include "../vi/table.h"
-#include "../vi/timers.h"
+#include "../block/table.h"
+#include "../block/timers.h"
 #include "fc2.h"
 
 static uint32_t hash_of(bool originator, uint32_t peer, uint16_t ox_id)
@@ -227,7 +227,7 @@ void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
     uint32_t index = exchange_index(p, x);
     switch (x->kind) {
     case X_MESSAGE:
-        fcvi_fc2_up_message_timeout(p, x);
+        p->fc4->message_timeout(p, x);
         break;
     case X_LOGIN:
         fcvi_fc2_login_timeout(p, x);

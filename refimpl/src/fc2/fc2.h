@@ -2,7 +2,7 @@
 #ifndef FCVI_FC2_FC2_H
 #define FCVI_FC2_FC2_H
 
-#include "../port/block.h"
+#include "../block/block.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
@@ -240,20 +240,27 @@ void fcvi_fc2_link_ready(struct fcvi_port *p);
 void fcvi_fc2_remote_validate(struct fcvi_port *p, struct remote_port *r);
 bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id);
 
-/* upcalls.c: what the engine above is told */
-void fcvi_fc2_up_exchange_left(struct fcvi_port *p);
-void fcvi_fc2_up_message_timeout(struct fcvi_port *p, struct exchange *x);
-void fcvi_fc2_up_message_failed(struct fcvi_port *p, struct exchange *x);
-void fcvi_fc2_up_acknowledged(struct fcvi_port *p, struct exchange *x);
-void fcvi_fc2_up_wake(struct fcvi_port *p, const struct exchange *x);
-void fcvi_fc2_up_resend(struct fcvi_port *p, const struct exchange *x);
-void fcvi_fc2_up_rejected(struct fcvi_port *p, const struct exchange *x);
-void fcvi_fc2_up_link_ready(struct fcvi_port *p);
-void fcvi_fc2_up_login_done(struct fcvi_port *p, const struct remote_port *r);
-void fcvi_fc2_up_logged_out(struct fcvi_port *p, uint32_t id);
-void fcvi_fc2_up_host_found(struct fcvi_port *p, const uint8_t *host, uint32_t id);
-void fcvi_fc2_up_query_answered(struct fcvi_port *p, const struct exchange *x, uint32_t id);
-void fcvi_fc2_up_name_server(struct fcvi_port *p, bool logged_in);
+/** What FC-2 tells FC-4, the level above it (FC-FS): fcvi/fc4.c has what FC-VI does then. */
+struct fc4 {
+    /* an Exchange, and with it a SEQ_ID, is free again */
+    void (*exchange_left)(struct fcvi_port *p);
+    /* Messages: no frame or answer came in time, they failed, all frames are acknowledged, one was, or some
+     * are to be sent again (Annex B rules 8 and 9) */
+    void (*message_timeout)(struct fcvi_port *p, struct exchange *x);
+    void (*message_failed)(struct fcvi_port *p, struct exchange *x);
+    void (*acknowledged)(struct fcvi_port *p, struct exchange *x);
+    void (*wake)(struct fcvi_port *p, const struct exchange *x);
+    void (*resend)(struct fcvi_port *p, const struct exchange *x);
+    /* a frame of a setup or Disconnect came back */
+    void (*rejected)(struct fcvi_port *p, const struct exchange *x);
+    /* what a setup or connection waits for or stands on (5.6, 7.4, 7.7) */
+    void (*link_ready)(struct fcvi_port *p);
+    void (*login_done)(struct fcvi_port *p, const struct remote_port *r);
+    void (*logged_out)(struct fcvi_port *p, uint32_t id);
+    void (*host_found)(struct fcvi_port *p, const uint8_t *host, uint32_t id);
+    void (*query_answered)(struct fcvi_port *p, const struct exchange *x, uint32_t id);
+    void (*name_server)(struct fcvi_port *p, bool logged_in);
+};
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

@@ -1,5 +1,5 @@
 /* Fabric Login, and what is still valid after a link event (7.7). */
-#include "../vi/timers.h"
+#include "../block/timers.h"
 #include "fc2.h"
 
 bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
@@ -12,7 +12,7 @@ bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
 void fcvi_fc2_link_ready(struct fcvi_port *p)
 {
     p->link = LINK_UP;
-    fcvi_fc2_up_link_ready(p);
+    p->fc4->link_ready(p);
 }
 
 /* ---- all ports at once ---- */

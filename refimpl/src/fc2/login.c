@@ -1,5 +1,5 @@
 /* N_Port Login as far as FC-VI needs it: service parameters (5.6), PLOGI, LOGO (7.7.1). */
-#include "../vi/timers.h"
+#include "../block/timers.h"
 #include "fc2.h"
 
 /* ---- frames ---- */
@@ -136,10 +136,10 @@ static void login_done(struct fcvi_port *p, const struct remote_port *r)
     if (r->suspended)
         fcvi_fc2_logout(p, r->id); /* 7.7.3: it has not been validated, and now will not be */
     if (r->id == NAME_SERVER) {
-        fcvi_fc2_up_name_server(p, r->logged_in);
+        p->fc4->name_server(p, r->logged_in);
         return;
     }
-    fcvi_fc2_up_login_done(p, r);
+    p->fc4->login_done(p, r);
 }
 
 void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f)
@@ -208,7 +208,7 @@ void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id)
             fcvi_fc2_login_forget(p, r); /* nothing is left to validate: the next request logs in */
     }
     fcvi_fc2_control_drop(p, id);
-    fcvi_fc2_up_logged_out(p, id);
+    p->fc4->logged_out(p, id);
 }
 
 void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r)

@@ -1,5 +1,5 @@
 /* The ports that this one knows, and where a Host Address is (7.4, 7.7.1). */
-#include "../vi/table.h"
+#include "../block/table.h"
 #include "fc2.h"
 
 struct remote_port *fcvi_fc2_remote_find(struct fcvi_port *p, uint32_t id)

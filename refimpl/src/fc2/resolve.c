@@ -95,7 +95,7 @@ void fcvi_fc2_farp_reply(struct fcvi_port *p, const struct fcvi_frame *f)
     const uint8_t *farp = f->payload + 4; /* address and identifier are all that counts (E35) */
     uint32_t id = (uint32_t)fcvi_FARP_Responding_N_Port_Identifier(farp);
     if (is_destination(p, id))
-        fcvi_fc2_up_host_found(p, fcvi_FARP_Responding_IP_Address(farp), id);
+        p->fc4->host_found(p, fcvi_FARP_Responding_IP_Address(farp), id);
 }
 
 /* ---- Name Server ---- */
@@ -155,5 +155,5 @@ void fcvi_fc2_ct_receive(struct fcvi_port *p, const struct fcvi_frame *f)
     bool accepted = fcvi_CT_CT_Command(f->payload) == CT_ACCEPT &&
                     f->payload_length >= FCVI_CT_LENGTH + FCVI_PORT_ID_LENGTH;
     uint32_t id = accepted ? (uint32_t)fcvi_PORT_ID_PORT_ID_Identifier(f->payload + FCVI_CT_LENGTH) : 0;
-    fcvi_fc2_up_query_answered(p, x, is_destination(p, id) ? id : 0);
+    p->fc4->query_answered(p, x, is_destination(p, id) ? id : 0);
 }

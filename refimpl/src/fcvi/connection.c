@@ -1,6 +1,6 @@
 /* Connections of endpoints: handles, the beginning and the end (4.2, 8.2, 8.4.2). */
+#include "../block/table.h"
 #include "../vi/events.h"
-#include "../vi/table.h"
 #include "message.h"
 #include "setup.h"
 

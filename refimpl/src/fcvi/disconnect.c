@@ -1,6 +1,6 @@
 /* Disconnect: 6.12, 6.13, 8.6 and Annex D. */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
 #include "setup.h"
 
 enum { CONN_STS = 1, VI_APP_DISCON = 2, CONN_SETUP_ABORT = 4 }; /* Table 10 */

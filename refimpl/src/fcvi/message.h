@@ -4,7 +4,6 @@
 
 #include "../fc2/fc2.h"
 #include "../vi/vi.h"
-#include "calls.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
@@ -85,11 +84,16 @@ static inline uint8_t *fcvi_message_memory(struct fcvi_port *p, const struct vi 
 }
 
 /* scheduler.c: whose turn it is */
+void fcvi_schedule_wake(struct fcvi_port *p, struct vi *vi);
+void fcvi_schedule_forget(struct fcvi_port *p, struct vi *vi);
 void fcvi_schedule_wake_starved(struct fcvi_port *p);
 void fcvi_schedule_starve(struct fcvi_port *p, struct vi *vi);
 size_t fcvi_schedule_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
 
 /* message_tx.c: the originator of a Message (5.2, 6.2, 6.4, 6.6, Annex E) */
+bool fcvi_message_withheld(const struct vi *vi, bool recv);
+void fcvi_message_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e);
+void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi);
 size_t fcvi_message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta);
 void fcvi_message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 void fcvi_message_release_sent(struct fcvi_port *p, struct vi *vi);

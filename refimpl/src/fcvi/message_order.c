@@ -3,7 +3,7 @@
  * Several Messages may be open, each with what has come of it. Their data go straight to their places as soon
  * as it is settled which receive Descriptors the Messages before them take; until then their frames are held.
  * They complete in order. R_A_TOV after something was first seen to be missing it is given up. */
-#include "../vi/timers.h"
+#include "../block/timers.h"
 #include "message.h"
 #include "setup.h"
 

@@ -1,6 +1,6 @@
 /* Message Responses at the originator: FCVI_SEND_RESP, FCVI_WRITE_RESP, FCVI_READ_RESP, and their absence
  * (6.3, 6.5, 6.7, 8.4.1 a, Annex B rule 9). */
-#include "../vi/timers.h"
+#include "../block/timers.h"
 #include "message.h"
 #include "setup.h"
 

@@ -1,7 +1,7 @@
 /* The responder of Messages on an In-Order Fabric, and what an error does on each Reliability Level: 8.4.1,
  * 8.4.2 and Annex B rules 1 to 7. Mexp is rx.expected; SCexp is the next SEQ_CNT of the open Message's
  * Exchange, and 0 when none is open. Merr is a FCVI_MSG_ID below Mexp: its frames are discarded (rule 2). */
-#include "../vi/timers.h"
+#include "../block/timers.h"
 #include "message.h"
 #include "setup.h"
 

@@ -1,6 +1,6 @@
 /* The originator of Messages: which Descriptor is next, how many may be open, and when each is over
  * (5.2, 7.3, Annex E, VI-ARCH 6.3.1). */
-#include "../vi/timers.h"
+#include "../block/timers.h"
 #include "message.h"
 #include "setup.h"
 

@@ -1,6 +1,6 @@
 /* The Connect Request originator: 5.3.2, 8.5.2 to 8.5.4 and Annex C rules 2 to 5. */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
 #include "message.h"
 #include "setup.h"
 
@@ -26,8 +26,7 @@ static void await(struct fcvi_port *p, struct setup *s, enum setup_phase phase)
 static void start(struct fcvi_port *p, struct setup *s);
 
 /* The setup of a request of the application, and its handle; false when there is no room for them. */
-bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct fcvi_address *local,
-                             const struct fcvi_address *remote, bool peer_mode)
+bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r)
 {
     uint32_t handle;
     struct setup *s = fcvi_connection_new_handle(p, vi, &handle) ? fcvi_setup_new(p) : NULL;
@@ -35,11 +34,11 @@ bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct fc
         return false;
     fcvi_connection_forget(p, vi); /* the one before: its Disconnect can no longer be answered by name */
     s->originator = true;
-    s->peer_mode = peer_mode;
+    s->peer_mode = r->peer_mode;
     s->vi = vi_index(p, vi);
     s->attributes = vi->attributes;
-    s->local = *local;
-    s->remote = *remote;
+    s->local = *r->local;
+    s->remote = *r->remote;
     s->local_handle = vi->local_handle = handle;
     vi->setup = setup_index(p, s);
     return true;
@@ -177,7 +176,7 @@ static int code_of(const struct fcvi_port *p, const struct setup *s, const struc
         return VIP_TIMEOUT;
     if (!s->peer_mode)
         return s->reason_in == NO_MATCH || s->reason_in == NO_WAITING ? VIP_NO_MATCH : VIP_REJECT;
-    int mismatch = fcvi_setup_match(p, &vi->attributes, &s->remote_attributes);
+    int mismatch = fcvi_setup_match(p, vi, &s->remote_attributes);
     return s->reason_in == CONNECT_REJECT && mismatch != VIP_SUCCESS ? mismatch : VIP_ERROR_RESOURCE;
 }
 

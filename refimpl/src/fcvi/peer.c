@@ -1,8 +1,8 @@
 /* Peer-to-Peer Connection Setup: matching, and the arbitration of concurrent requests (5.3.3, 5.3.4, Table 2,
  * Annex A, VI-DG 6.7). */
+#include "../block/table.h"
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/table.h"
-#include "../vi/timers.h"
 #include "setup.h"
 
 /* ---- matching ---- */
@@ -83,7 +83,7 @@ static void mismatch(struct fcvi_port *p, struct setup *s, struct vi *vi, int vi
 /* A FCVI_CONNECT_RQST that matches the request of this VI. */
 void fcvi_peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi)
 {
-    int vip = fcvi_setup_match(p, &vi->attributes, &s->remote_attributes);
+    int vip = fcvi_setup_match(p, vi, &s->remote_attributes);
     if (vip != VIP_SUCCESS) {
         mismatch(p, s, vi, vip);
         return;

@@ -1,6 +1,6 @@
 /* The Connect Request responder: 4.2, 5.3.2, 8.5.3 d and Annex C rules 6 and 8 to 12. */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
 #include "setup.h"
 
 enum { CLIENT_SERVER = 1, PEER_TO_PEER = 2 };
@@ -91,13 +91,13 @@ const struct fcvi_attributes *fcvi_responder_offered(struct fcvi_port *p, uint32
     return s != NULL ? &s->remote_attributes : NULL;
 }
 
-bool fcvi_responder_accept_offer(struct fcvi_port *p, uint32_t conn, struct vi *vi)
+int fcvi_responder_accept_offer(struct fcvi_port *p, uint32_t conn, struct vi *vi)
 {
     struct setup *s = fcvi_setup_offered(p, conn);
     if (s == NULL || !fcvi_connection_new_handle(p, vi, &s->local_handle))
-        return false;
+        return VIP_ERROR_RESOURCE;
     fcvi_responder_accept(p, s, vi);
-    return true;
+    return FCVI_VIP_PENDING;
 }
 
 bool fcvi_responder_refuse_offer(struct fcvi_port *p, uint32_t conn)

@@ -1,8 +1,8 @@
 /* Rev 1.0 (1999): what its Connection Setup has otherwise than that of 2007. Three IUs of one frame each, no
  * retry, and an Exchange that is aborted when the next IU does not come (5.3, 6.7 to 6.9, 8). The clauses in
  * this file are the draft's; R.. is its register of errata. */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
 #include "setup.h"
 
 /* Table 7 */

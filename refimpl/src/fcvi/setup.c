@@ -1,19 +1,18 @@
 /* The table of open Connection Setups, and the way of their IUs. */
 #include "setup.h"
-#include "../vi/table.h"
-#include "../vi/timers.h"
+#include "../block/table.h"
+#include "../block/timers.h"
 
 /* Whether a VI may be connected with one of these attributes: a code of VIPL. Rev 1.0 has no pipeline depth,
  * and the Precedence is one of its attributes (its 4.2, 7.2, Annex B, R29). */
-int fcvi_setup_match(const struct fcvi_port *p, const struct fcvi_attributes *own,
-                     const struct fcvi_attributes *other)
+int fcvi_setup_match(const struct fcvi_port *p, const struct vi *vi, const struct fcvi_attributes *other)
 {
+    struct fcvi_attributes own = vi->attributes;
     if (!rev1(p))
-        return fcvi_vi_attributes_match(own, other);
-    struct fcvi_attributes a = *own;
-    a.pipeline_depth = other->pipeline_depth;
-    int code = fcvi_vi_attributes_match(&a, other);
-    return code == VIP_SUCCESS && own->preference != other->preference ? VIP_INVALID_QOS : code;
+        return fcvi_vi_attributes_match(&own, other);
+    own.pipeline_depth = other->pipeline_depth;
+    int code = fcvi_vi_attributes_match(&own, other);
+    return code == VIP_SUCCESS && own.preference != other->preference ? VIP_INVALID_QOS : code;
 }
 
 enum { CONN_BITS = 20, CONN_GENERATIONS = 0x7FF }; /* of a conn: the place, and how often it was used */

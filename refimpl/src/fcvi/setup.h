@@ -3,8 +3,7 @@
 #define FCVI_FCVI_SETUP_H
 
 #include "../fc2/fc2.h"
-#include "../vi/vi.h"
-#include "calls.h"
+#include "../vi/wire.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
@@ -102,6 +101,8 @@ void fcvi_rev1_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_rev1_disconnect_ask(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 
 /* originator.c: 5.3.2, 8.5.3, 8.5.4, C rules 2 to 5 */
+bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r);
+void fcvi_originator_connect(struct fcvi_port *p, struct vi *vi);
 void fcvi_originator_begin(struct fcvi_port *p, struct setup *s);
 void fcvi_originator_unreachable(struct fcvi_port *p, struct setup *s);
 void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s);
@@ -112,6 +113,9 @@ void fcvi_originator_timeout(struct fcvi_port *p, struct setup *s);
 void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi);
 
 /* responder.c: 5.3.2, 8.5.3 d, C rules 6 and 8 to 12 */
+const struct fcvi_attributes *fcvi_responder_offered(struct fcvi_port *p, uint32_t conn);
+int fcvi_responder_accept_offer(struct fcvi_port *p, uint32_t conn, struct vi *vi);
+bool fcvi_responder_refuse_offer(struct fcvi_port *p, uint32_t conn);
 void fcvi_responder_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_responder_resp2(struct fcvi_port *p, struct setup *s, const struct fcvi_frame *f);
 void fcvi_responder_t2(struct fcvi_port *p, struct setup *s);
@@ -121,6 +125,9 @@ struct setup *fcvi_responder_begin(struct fcvi_port *p, const struct fcvi_frame 
 void fcvi_responder_find(struct fcvi_port *p, struct setup *s);
 void fcvi_responder_confirmed(struct fcvi_port *p, struct setup *s, bool error);
 
+/* fc4.c: what FC-2 tells */
+extern const struct fc4 fcvi_fc4;
+
 /* peer.c: 5.3.3, 5.3.4, Table 2, Annex A */
 struct vi *fcvi_peer_match(struct fcvi_port *p, const struct setup *s);
 void fcvi_peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
@@ -129,6 +136,7 @@ bool fcvi_peer_taken(const struct vi *vi);
 bool fcvi_peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi);
 
 /* setup.c */
+int fcvi_setup_match(const struct fcvi_port *p, const struct vi *vi, const struct fcvi_attributes *other);
 uint32_t fcvi_setup_conn_of(struct fcvi_port *p, const struct setup *s);
 struct setup *fcvi_setup_offered(struct fcvi_port *p, uint32_t conn);
 struct setup *fcvi_setup_new(struct fcvi_port *p);
@@ -138,6 +146,7 @@ void fcvi_setup_unlist(struct fcvi_port *p, struct setup *s);
 void fcvi_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* disconnect.c: 6.12, 6.13, 8.6, Annex D */
+int fcvi_disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token);
 void fcvi_disconnect_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_disconnect_resp(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi);
@@ -146,6 +155,8 @@ void fcvi_disconnect_abandon(struct fcvi_port *p, struct vi *vi);
 void fcvi_disconnect_lose(struct fcvi_port *p, struct vi *vi);
 
 /* connection.c */
+void fcvi_connection_none(struct vi *vi);
+void fcvi_connection_forget(struct fcvi_port *p, struct vi *vi);
 void fcvi_connection_begin(struct fcvi_port *p, struct vi *vi, const struct setup *s);
 void fcvi_connection_rename(struct fcvi_port *p, struct vi *vi, uint32_t connection_id);
 void fcvi_connection_fail(struct fcvi_port *p, struct vi *vi, bool notify);

@@ -5,10 +5,10 @@
  * free. The free lists decide which record, and with it which RX_ID, conn or place comes next. The port
  * compares these numbers with each other and never by size, so ports that differ in them alone do the same
  * things under other names. */
+#include "../block/table.h"
+#include "../block/timers.h"
 #include "../fcvi/message.h"
 #include "../fcvi/setup.h"
-#include "../vi/table.h"
-#include "../vi/timers.h"
 #include "../vitcp/stream.h"
 #include "port_internal.h"
 

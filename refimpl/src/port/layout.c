@@ -1,7 +1,7 @@
 /* How the arrays of a port lie in its block, and what they hold at first. */
+#include "../block/timers.h"
 #include "../fcvi/message.h"
 #include "../fcvi/setup.h"
-#include "../vi/timers.h"
 #include "../vitcp/stream.h"
 #include "port_internal.h"
 

@@ -1,7 +1,7 @@
-/* The port as a whole: its beginning, time, and the way of frames in and out. */
+/* The port as a whole: its beginning, what a timer ends, and the way of frames in and out. */
+#include "../block/timers.h"
 #include "../fcvi/message.h"
 #include "../fcvi/setup.h"
-#include "../vi/timers.h"
 #include "../vitcp/stream.h"
 #include "port_internal.h"
 
@@ -42,49 +42,14 @@ static void begin_fc(struct fcvi_port *p, const struct fcvi_port_config *config)
         p->link = LINK_DOWN;
 }
 
-struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_port_limits *limits,
-                                 const struct fcvi_port_config *config)
+static void expire(struct fcvi_port *p, unsigned kind, uint32_t index)
 {
-    if (!fcvi_port_limits_valid(limits) || !config_valid(config, limits) || size < fcvi_port_size(limits))
-        return NULL;
-    struct fcvi_port *p = memory;
-    memset(p, 0, sizeof *p); /* its padding too: equal ports are equal bytes */
-    p->limits = *limits;
-    p->config = *config;
-    fcvi_port_layout_place(p);
-    /* the arena of registered memory, which is last and large, is cleared region by region */
-    memset((uint8_t *)memory + sizeof *p, 0, p->memory - sizeof *p);
-    fcvi_port_layout_clear(p);
-    while (1ULL << p->handle_bits < p->limits.vis)
-        p->handle_bits++;
-    if (config->wire == FCVI_WIRE_VITCP) {
-        p->link = LINK_DOWN; /* no frame comes in */
-        fcvi_vitcp_begin(p);
-    } else {
-        begin_fc(p, config);
-    }
-    return p;
-}
-
-void fcvi_port_count(const struct fcvi_port *port, struct fcvi_port_counts *out)
-{
-    *out = port->used;
-    out->timers = port->heap_count;
-}
-
-/* ---- time ---- */
-
-static void expire(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
-{
-    switch (kind) {
+    switch ((enum timer_kind)kind) {
     case TIMER_T0:
         fcvi_point_timeout(p, index);
         break;
     case TIMER_T1:
-        if (p->config.wire == FCVI_WIRE_VITCP)
-            fcvi_vitcp_t1(p, vi_at(p, index));
-        else
-            fcvi_originator_t1(p, vi_at(p, index));
+        p->wire->timeout(p, vi_at(p, index));
         break;
     case TIMER_STREAM:
         fcvi_vitcp_timeout(p, stream_at(p, index));
@@ -110,15 +75,37 @@ static void expire(struct fcvi_port *p, enum timer_kind kind, uint32_t index)
     }
 }
 
-void fcvi_port_run(struct fcvi_port *port, uint64_t now)
+struct fcvi_port *fcvi_port_init(void *memory, size_t size, const struct fcvi_port_limits *limits,
+                                 const struct fcvi_port_config *config)
 {
-    enum timer_kind kind;
-    uint32_t index;
-    FCVI_ASSERT(port->heap_count <= fcvi_timers_needed(&port->limits));
-    while (fcvi_timer_next(port, now, &kind, &index))
-        expire(port, kind, index);
-    if (now > port->now)
-        port->now = now;
+    if (!fcvi_port_limits_valid(limits) || !config_valid(config, limits) || size < fcvi_port_size(limits))
+        return NULL;
+    struct fcvi_port *p = memory;
+    memset(p, 0, sizeof *p); /* its padding too: equal ports are equal bytes */
+    p->limits = *limits;
+    p->config = *config;
+    p->wire = config->wire == FCVI_WIRE_VITCP ? &fcvi_port_tcp : &fcvi_port_fc;
+    p->fc4 = &fcvi_fc4;
+    p->expire = expire;
+    fcvi_port_layout_place(p);
+    /* the arena of registered memory, which is last and large, is cleared region by region */
+    memset((uint8_t *)memory + sizeof *p, 0, p->memory - sizeof *p);
+    fcvi_port_layout_clear(p);
+    while (1ULL << p->handle_bits < p->limits.vis)
+        p->handle_bits++;
+    if (config->wire == FCVI_WIRE_VITCP) {
+        p->link = LINK_DOWN; /* no frame comes in */
+        fcvi_vitcp_begin(p);
+    } else {
+        begin_fc(p, config);
+    }
+    return p;
+}
+
+void fcvi_port_count(const struct fcvi_port *port, struct fcvi_port_counts *out)
+{
+    *out = port->used;
+    out->timers = port->heap_count;
 }
 
 /* ---- frames in ---- */

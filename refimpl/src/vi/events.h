@@ -2,7 +2,7 @@
 #ifndef FCVI_VI_EVENTS_H
 #define FCVI_VI_EVENTS_H
 
-#include "../port/block.h"
+#include "../block/block.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)

@@ -2,9 +2,9 @@
  *
  * The table holds the VipConnectWait calls first, by the Discriminator they listen on, and then the VIs with
  * a Peer request, by the Discriminator of their remote address: that is the one both Peers name. */
+#include "../block/table.h"
+#include "../block/timers.h"
 #include "events.h"
-#include "table.h"
-#include "timers.h"
 #include "vi.h"
 
 uint32_t fcvi_point_count(const struct fcvi_port *p)

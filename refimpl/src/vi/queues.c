@@ -58,11 +58,11 @@ void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv)
     bool end = false;
     FCVI_ASSERT(vi->used);
     while (!end && q->pending != NONE && entry_at(p, q->pending)->state == ENTRY_FINISHED &&
-           !fcvi_wire_withheld(p, vi, recv)) {
+           !p->wire->withheld(p, vi, recv)) {
         struct entry *e = entry_at(p, q->pending);
         e->state = ENTRY_DONE;
         q->pending = e->next;
-        fcvi_wire_completed(p, vi, e);
+        p->wire->completed(p, vi, e);
         struct fcvi_event *event = fcvi_event_new(p, FCVI_EVENT_COMPLETION);
         event->vi = vi_index(p, vi);
         event->recv = recv;
@@ -90,7 +90,7 @@ void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
 /* The end of a connection for its Messages and its Descriptors. */
 void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi)
 {
-    fcvi_wire_drop(p, vi);
+    p->wire->drop(p, vi);
     fcvi_vi_flush_queue(p, vi, false);
     fcvi_vi_flush_queue(p, vi, true);
 }
@@ -182,7 +182,7 @@ int fcvi_vip_post(struct fcvi_port *port, uint64_t now, uint32_t vi_number, cons
         fcvi_vi_queue_take(port, q);
         fcvi_vi_entry_finish(port, vi, recv, entry_at(port, index), FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
     } else {
-        fcvi_wire_posted(port, vi, recv);
+        port->wire->posted(port, vi, recv);
     }
     return VIP_SUCCESS;
 }

@@ -2,7 +2,7 @@
 #ifndef FCVI_VI_VI_H
 #define FCVI_VI_VI_H
 
-#include "../port/block.h"
+#include "../block/block.h"
 #include "wire_state.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */

@@ -1,5 +1,5 @@
 /* VIPL calls on VIs and connections (VI-DG 3). */
-#include "timers.h"
+#include "../block/timers.h"
 #include "wire.h"
 
 static struct vi *vi_find(struct fcvi_port *p, uint32_t vi)
@@ -55,7 +55,7 @@ int fcvi_vip_create_vi(struct fcvi_port *port, uint64_t now, const struct fcvi_a
         .send = queue,
         .recv = queue,
     };
-    fcvi_wire_vi_begin(port, vi);
+    port->wire->vi_begin(port, vi);
     set_attributes(port, vi, a);
     port->used.vis++;
     *out = index;
@@ -70,7 +70,7 @@ int fcvi_vip_destroy_vi(struct fcvi_port *port, uint64_t now, uint32_t number)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE || vi->send.count > 0 || vi->recv.count > 0)
         return VIP_INVALID_STATE;
-    fcvi_wire_vi_end(port, vi);
+    port->wire->vi_end(port, vi);
     vi->used = false;
     vi->next_free = port->free_vi;
     port->free_vi = number;
@@ -99,7 +99,7 @@ int fcvi_vip_query_vi(struct fcvi_port *port, uint64_t now, uint32_t number, str
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     *out = (struct fcvi_vi_info){vi->state, vi->send.count == 0, vi->recv.count == 0, vi->attributes};
-    out->attributes.max_transfer_size = fcvi_wire_transfer_size(port, vi);
+    out->attributes.max_transfer_size = port->wire->transfer_size(port, vi);
     return VIP_SUCCESS;
 }
 
@@ -129,17 +129,17 @@ int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn,
 {
     fcvi_port_run(port, now);
     struct vi *vi = vi_find(port, number);
-    const struct fcvi_attributes *remote = fcvi_wire_offered(port, conn);
+    const struct fcvi_attributes *remote = port->wire->offered(port, conn);
     if (vi == NULL || remote == NULL)
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
         return VIP_INVALID_STATE;
-    int code = fcvi_wire_match(port, vi, remote);
+    int code = port->wire->match(port, vi, remote);
     if (code != VIP_SUCCESS) /* nothing is sent, the request stays (E77) */
         return code;
     vi->blocked = true;
     vi->token = token;
-    code = fcvi_wire_accept(port, conn, vi);
+    code = port->wire->accept(port, conn, vi);
     if (code != FCVI_VIP_PENDING)
         vi->blocked = false;
     return code;
@@ -148,7 +148,7 @@ int fcvi_vip_connect_accept(struct fcvi_port *port, uint64_t now, uint32_t conn,
 int fcvi_vip_connect_reject(struct fcvi_port *port, uint64_t now, uint32_t conn)
 {
     fcvi_port_run(port, now);
-    return fcvi_wire_refuse(port, conn) ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+    return port->wire->refuse(port, conn) ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
 /* What both kinds of connect request have alike: the checks, a setup of the wire's, T1. */
@@ -160,7 +160,7 @@ static int request(struct fcvi_port *p, uint32_t number, const struct wire_reque
         return VIP_INVALID_PARAMETER;
     if (vi->state != FCVI_STATE_IDLE)
         return VIP_INVALID_STATE;
-    if (!fcvi_wire_prepare(p, vi, r))
+    if (!p->wire->prepare(p, vi, r))
         return VIP_ERROR_RESOURCE;
     fcvi_timer_start(p, TIMER_T1, number, timeout_us);
     return VIP_SUCCESS;
@@ -179,7 +179,7 @@ int fcvi_vip_connect_request(struct fcvi_port *port, uint64_t now, uint32_t numb
     vi->peer.phase = PEER_NONE;
     vi->blocked = true;
     vi->token = token;
-    fcvi_wire_connect(port, vi);
+    port->wire->connect(port, vi);
     return FCVI_VIP_PENDING;
 }
 
@@ -199,7 +199,7 @@ int fcvi_vip_connect_peer_request(struct fcvi_port *port, uint64_t now, uint32_t
     vi->local = *local;
     vi->remote = *remote;
     fcvi_point_list(port, fcvi_point_count(port) + number, remote);
-    fcvi_wire_connect(port, vi);
+    port->wire->connect(port, vi);
     return VIP_SUCCESS;
 }
 
@@ -237,5 +237,5 @@ int fcvi_vip_disconnect(struct fcvi_port *port, uint64_t now, uint32_t number, u
 {
     fcvi_port_run(port, now);
     struct vi *vi = vi_find(port, number);
-    return vi != NULL ? fcvi_wire_disconnect(port, vi, token) : VIP_INVALID_PARAMETER;
+    return vi != NULL ? port->wire->disconnect(port, vi, token) : VIP_INVALID_PARAMETER;
 }

@@ -2,7 +2,7 @@
 #ifndef FCVI_VI_WIRE_STATE_H
 #define FCVI_VI_WIRE_STATE_H
 
-#include "../port/block.h"
+#include "../block/block.h"
 
 /** What is remembered of a connection, also after it ended (D.2: a late FCVI_DISCONNECT_RQST is answered). */
 struct connection {

@@ -1,6 +1,5 @@
 /* Rx Descriptors Posted, Message ACK and Remote Error Code (3.1). */
 #include "../vi/events.h"
-#include "calls.h"
 #include "stream.h"
 
 /* Modulo 2^16, and never backwards. */

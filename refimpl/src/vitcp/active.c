@@ -1,18 +1,17 @@
 /* The active side of a setup (4.2). */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
-#include "calls.h"
 #include "stream.h"
 
-bool fcvi_vitcp_prepare(struct fcvi_port *p, struct vi *vi, const struct fcvi_address *local,
-                        const struct fcvi_address *remote, bool peer_mode)
+bool fcvi_vitcp_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r)
 {
+    const struct fcvi_address *local = r->local, *remote = r->remote;
     struct stream *s = fcvi_vitcp_new(p);
     if (s == NULL)
         return false;
     s->state = STREAM_WAITING;
     s->vi = vi_index(p, vi);
-    s->peer_mode = peer_mode;
+    s->peer_mode = r->peer_mode;
     memcpy(s->local.host, local->host, sizeof s->local.host);
     memcpy(s->remote.host, remote->host, sizeof s->remote.host);
     s->calling_length = local->discriminator_length;

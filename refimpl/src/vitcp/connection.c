@@ -1,7 +1,6 @@
 /* A VI's connection on a stream, from its beginning to its end (2.2.2.2.2, 4.2, 4.3). */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
-#include "calls.h"
 #include "stream.h"
 
 /* A VI that has had no connection yet. */

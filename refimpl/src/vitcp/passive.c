@@ -1,7 +1,6 @@
 /* The passive side of a setup (4.3). */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
-#include "calls.h"
 #include "stream.h"
 
 enum { CONN_BITS = 20, CONN_GENERATIONS = 0x7FF }; /* of a conn: the stream, and how often it was used */

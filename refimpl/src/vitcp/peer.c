@@ -1,7 +1,7 @@
 /* Peer-to-Peer: matching, and who concedes (4, VI-DG 6.7). */
+#include "../block/table.h"
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/table.h"
-#include "../vi/timers.h"
 #include "stream.h"
 
 static bool same_host(const uint8_t *a, const uint8_t *b)

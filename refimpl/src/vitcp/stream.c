@@ -1,7 +1,7 @@
 /* The table of streams, the life of each, and what the host says and is told of them (4.2, 4.3). */
 #include "stream.h"
-#include "../vi/table.h"
-#include "../vi/timers.h"
+#include "../block/table.h"
+#include "../block/timers.h"
 
 enum { SHORTEST_SEGMENT = 128, LONGEST_SEGMENT = 65535 };
 

@@ -2,7 +2,7 @@
 #ifndef FCVI_VITCP_STREAM_H
 #define FCVI_VITCP_STREAM_H
 
-#include "../vi/vi.h"
+#include "../vi/wire.h"
 #include <fcvi/access.h>
 #include <fcvi/pdu.h>
 #include <fcvi/vitcp.h>
@@ -145,6 +145,8 @@ void fcvi_vitcp_forget(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_timeout(struct fcvi_port *p, struct stream *s);
 
 /* connection.c: a VI on a stream, from Connected to its end */
+void fcvi_vitcp_none(struct vi *vi);
+int fcvi_vitcp_disconnect(struct fcvi_port *p, struct vi *vi);
 void fcvi_vitcp_connected(struct fcvi_port *p, struct stream *s, struct vi *vi);
 void fcvi_vitcp_count_posted(struct fcvi_port *p, struct stream *s, const struct vi *vi);
 void fcvi_vitcp_fail(struct fcvi_port *p, struct stream *s, bool notify);
@@ -157,6 +159,8 @@ void fcvi_vitcp_take_address(struct fcvi_address *out, const struct fcvi_endpoin
                              const uint8_t *discriminator, uint8_t length);
 
 /* active.c */
+bool fcvi_vitcp_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r);
+void fcvi_vitcp_connect(struct fcvi_port *p, struct vi *vi);
 void fcvi_vitcp_again(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_open(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_refused(struct fcvi_port *p, struct stream *s);
@@ -166,6 +170,11 @@ void fcvi_vitcp_give_up(struct fcvi_port *p, struct stream *s, int vip);
 void fcvi_vitcp_t1(struct fcvi_port *p, struct vi *vi);
 
 /* passive.c */
+const struct fcvi_attributes *fcvi_vitcp_offered(struct fcvi_port *p, uint32_t conn);
+int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote);
+uint32_t fcvi_vitcp_transfer_size(struct fcvi_port *p, const struct vi *vi);
+int fcvi_vitcp_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi);
+bool fcvi_vitcp_refuse(struct fcvi_port *p, uint32_t conn);
 void fcvi_vitcp_request(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_say(struct fcvi_port *p, struct stream *s, enum fcvi_pdu_type refusal);
 void fcvi_vitcp_accept_for(struct fcvi_port *p, struct stream *s, struct vi *vi);
@@ -190,6 +199,8 @@ void fcvi_vitcp_response_end(struct fcvi_port *p, struct stream *s);
 struct read_job *fcvi_vitcp_job(struct fcvi_port *p, const struct stream *s, uint32_t nth);
 
 /* acknowledge.c: credits, Message ACK and errors */
+void fcvi_vitcp_posted(struct fcvi_port *p, struct vi *vi, bool recv);
+bool fcvi_vitcp_withheld(struct fcvi_port *p, const struct vi *vi, bool recv);
 void fcvi_vitcp_heard(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_acknowledge(struct fcvi_port *p, struct stream *s, uint32_t n);
 void fcvi_vitcp_reads_answered(struct fcvi_port *p, struct stream *s);

@@ -1,7 +1,7 @@
 /* What holds at the border of a room. On with -DFCVI_ASSERTS and under AddressSanitizer: in tests, coverage
  * and fuzzing. No code in a release. */
-#ifndef FCVI_PORT_ASSERT_H
-#define FCVI_PORT_ASSERT_H
+#ifndef FCVI_BLOCK_ASSERT_H
+#define FCVI_BLOCK_ASSERT_H
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

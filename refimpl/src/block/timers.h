@@ -1,8 +1,8 @@
 /* Timers, numbered by their kind and the object that owns them (8.3). */
-#ifndef FCVI_VI_TIMERS_H
-#define FCVI_VI_TIMERS_H
+#ifndef FCVI_BLOCK_TIMERS_H
+#define FCVI_BLOCK_TIMERS_H
 
-#include "../port/block.h"
+#include "block.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
@@ -30,7 +30,6 @@ struct timer {
 uint32_t fcvi_timers_needed(const struct fcvi_port_limits *limits);
 void fcvi_timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index, uint64_t us);
 void fcvi_timer_stop(struct fcvi_port *p, enum timer_kind kind, uint32_t index);
-bool fcvi_timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

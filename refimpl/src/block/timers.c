@@ -89,7 +89,18 @@ void fcvi_timer_start(struct fcvi_port *p, enum timer_kind kind, uint32_t index,
     sift(p, t->place);
 }
 
-bool fcvi_timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index)
+uint64_t fcvi_port_deadline(const struct fcvi_port *port)
+{
+    const uint8_t *base = (const uint8_t *)port;
+    if (port->heap_count == 0)
+        return FCVI_NEVER;
+    const uint32_t *heap = (const uint32_t *)(const void *)(base + port->heap);
+    const struct timer *timers = (const struct timer *)(const void *)(base + port->timers);
+    return timers[heap[0]].due;
+}
+
+/* Take the timer that expires next, at `now` at the latest; false when there is none. */
+static bool take(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, uint32_t *index)
 {
     if (fcvi_port_deadline(p) > now)
         return false;
@@ -104,12 +115,13 @@ bool fcvi_timer_next(struct fcvi_port *p, uint64_t now, enum timer_kind *kind, u
     return true;
 }
 
-uint64_t fcvi_port_deadline(const struct fcvi_port *port)
+void fcvi_port_run(struct fcvi_port *port, uint64_t now)
 {
-    const uint8_t *base = (const uint8_t *)port;
-    if (port->heap_count == 0)
-        return FCVI_NEVER;
-    const uint32_t *heap = (const uint32_t *)(const void *)(base + port->heap);
-    const struct timer *timers = (const struct timer *)(const void *)(base + port->timers);
-    return timers[heap[0]].due;
+    enum timer_kind kind = TIMER_T0;
+    uint32_t index = 0;
+    FCVI_ASSERT(port->heap_count <= fcvi_timers_needed(&port->limits));
+    while (take(port, now, &kind, &index))
+        port->expire(port, kind, index);
+    if (now > port->now)
+        port->now = now;
 }

@@ -1,7 +1,7 @@
 /* The block of a port: scalars, and where its arrays lie. The rooms know what is in the arrays.
- * Indices instead of pointers: a copy of the block is a checkpoint. */
-#ifndef FCVI_PORT_BLOCK_H
-#define FCVI_PORT_BLOCK_H
+ * Indices instead of pointers to what it holds: a copy of the block is a checkpoint. */
+#ifndef FCVI_BLOCK_BLOCK_H
+#define FCVI_BLOCK_BLOCK_H
 
 #include "assert.h"
 #include <fcvi/port.h>
@@ -16,6 +16,10 @@ struct table {
 };
 
 struct fcvi_port {
+    /* what the rooms below call of those above; fcvi_port_init sets it, and it is no part of the state */
+    const struct wire *wire; /* what the VI asks (vi/wire.h) */
+    const struct fc4 *fc4;   /* whom FC-2 tells (fc2/fc2.h) */
+    void (*expire)(struct fcvi_port *p, unsigned timer_kind, uint32_t index); /* a timer (timers.h) */
     struct fcvi_port_limits limits;
     struct fcvi_port_config config;
     uint64_t now;

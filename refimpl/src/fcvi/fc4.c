@@ -1,20 +1,19 @@
-/* What FC-2 tells the engine above it: the one way from this room upwards. What it finds there, setups, VIs
- * and Messages, FC-2 itself does not know. */
-#include "../fcvi/message.h"
-#include "../fcvi/setup.h"
+/* What FC-VI makes of what FC-2 tells it: setups, VIs and Messages, which FC-2 itself does not know. */
+#include "../block/timers.h"
 #include "../vi/events.h"
-#include "../vi/timers.h"
+#include "message.h"
+#include "setup.h"
 
 /* ---- Exchanges ---- */
 
 /* An Exchange, and with it a SEQ_ID, is free again. */
-void fcvi_fc2_up_exchange_left(struct fcvi_port *p)
+static void exchange_left(struct fcvi_port *p)
 {
     fcvi_schedule_wake_starved(p);
 }
 
 /* Its frames or its answer have not come (Annex B rules 8e and 9). */
-void fcvi_fc2_up_message_timeout(struct fcvi_port *p, struct exchange *x)
+static void message_timeout(struct fcvi_port *p, struct exchange *x)
 {
     FCVI_ASSERT(x->kind == X_MESSAGE);
     if (x->unacked != 0)
@@ -24,34 +23,34 @@ void fcvi_fc2_up_message_timeout(struct fcvi_port *p, struct exchange *x)
 }
 
 /* Rules 8a, 8c and 8d. */
-void fcvi_fc2_up_message_failed(struct fcvi_port *p, struct exchange *x)
+static void message_failed(struct fcvi_port *p, struct exchange *x)
 {
     FCVI_ASSERT(x->kind == X_MESSAGE);
     fcvi_message_class2_failed(p, x);
 }
 
-void fcvi_fc2_up_acknowledged(struct fcvi_port *p, struct exchange *x)
+static void acknowledged(struct fcvi_port *p, struct exchange *x)
 {
     FCVI_ASSERT(x->kind == X_MESSAGE && x->unacked == 0);
     fcvi_message_acknowledged(p, x);
 }
 
-void fcvi_fc2_up_wake(struct fcvi_port *p, const struct exchange *x)
+static void wake(struct fcvi_port *p, const struct exchange *x)
 {
     FCVI_ASSERT(x->owner < p->limits.vis);
     fcvi_schedule_wake(p, vi_at(p, x->owner));
 }
 
 /* Some frames of the Exchange are to be sent again (rule 8b). */
-void fcvi_fc2_up_resend(struct fcvi_port *p, const struct exchange *x)
+static void resend(struct fcvi_port *p, const struct exchange *x)
 {
     FCVI_ASSERT(x->kind == X_MESSAGE && x->resend != 0);
     vi_at(p, x->owner)->tx.resend = true;
-    fcvi_fc2_up_wake(p, x);
+    wake(p, x);
 }
 
 /* A frame of a setup or Disconnect came back. */
-void fcvi_fc2_up_rejected(struct fcvi_port *p, const struct exchange *x)
+static void rejected(struct fcvi_port *p, const struct exchange *x)
 {
     if (x->kind == X_DISCONNECT)
         fcvi_disconnect_failed(p, vi_at(p, x->owner));
@@ -68,7 +67,7 @@ void fcvi_fc2_up_rejected(struct fcvi_port *p, const struct exchange *x)
 
 /* ---- link and login ---- */
 
-void fcvi_fc2_up_link_ready(struct fcvi_port *p)
+static void link_ready(struct fcvi_port *p)
 {
     for (uint32_t i = 0; i < p->limits.setups; i++)
         if (setup_at(p, i)->phase == SETUP_AWAIT_LINK)
@@ -78,7 +77,7 @@ void fcvi_fc2_up_link_ready(struct fcvi_port *p)
 }
 
 /* The setups that waited for the login go on, or fail when there is none. */
-void fcvi_fc2_up_login_done(struct fcvi_port *p, const struct remote_port *r)
+static void login_done(struct fcvi_port *p, const struct remote_port *r)
 {
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);
@@ -92,7 +91,7 @@ void fcvi_fc2_up_login_done(struct fcvi_port *p, const struct remote_port *r)
 }
 
 /* 7.7.1: setups and connections with that port are over, without Disconnect IUs (E86). */
-void fcvi_fc2_up_logged_out(struct fcvi_port *p, uint32_t id)
+static void logged_out(struct fcvi_port *p, uint32_t id)
 {
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);
@@ -119,7 +118,7 @@ void fcvi_fc2_up_logged_out(struct fcvi_port *p, uint32_t id)
 /* ---- where a Host Address is ---- */
 
 /* The setups that waited for this Host Address go on. */
-void fcvi_fc2_up_host_found(struct fcvi_port *p, const uint8_t *host, uint32_t id)
+static void host_found(struct fcvi_port *p, const uint8_t *host, uint32_t id)
 {
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);
@@ -134,7 +133,7 @@ void fcvi_fc2_up_host_found(struct fcvi_port *p, const uint8_t *host, uint32_t i
 }
 
 /* The answer to a query; 0 when it names no port to connect to. */
-void fcvi_fc2_up_query_answered(struct fcvi_port *p, const struct exchange *x, uint32_t id)
+static void query_answered(struct fcvi_port *p, const struct exchange *x, uint32_t id)
 {
     FCVI_ASSERT(x->kind == X_QUERY);
     struct setup *s = setup_at(p, x->owner);
@@ -143,11 +142,11 @@ void fcvi_fc2_up_query_answered(struct fcvi_port *p, const struct exchange *x, u
         return;
     }
     const struct fcvi_address wanted = s->remote; /* the setup may end at once */
-    fcvi_fc2_up_host_found(p, wanted.host, id);
+    host_found(p, wanted.host, id);
 }
 
 /* The login with the Name Server is there, or will not be: FARP has to do then. */
-void fcvi_fc2_up_name_server(struct fcvi_port *p, bool logged_in)
+static void name_server(struct fcvi_port *p, bool logged_in)
 {
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);
@@ -160,3 +159,19 @@ void fcvi_fc2_up_name_server(struct fcvi_port *p, bool logged_in)
             fcvi_fc2_farp_ask(p, &wanted);
     }
 }
+
+const struct fc4 fcvi_fc4 = {
+    .exchange_left = exchange_left,
+    .message_timeout = message_timeout,
+    .message_failed = message_failed,
+    .acknowledged = acknowledged,
+    .wake = wake,
+    .resend = resend,
+    .rejected = rejected,
+    .link_ready = link_ready,
+    .login_done = login_done,
+    .logged_out = logged_out,
+    .host_found = host_found,
+    .query_answered = query_answered,
+    .name_server = name_server,
+};

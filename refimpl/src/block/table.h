@@ -1,8 +1,8 @@
 /* Hash tables of chained indices. */
-#ifndef FCVI_VI_TABLE_H
-#define FCVI_VI_TABLE_H
+#ifndef FCVI_BLOCK_TABLE_H
+#define FCVI_BLOCK_TABLE_H
 
-#include "../port/block.h"
+#include "block.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
