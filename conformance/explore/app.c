@@ -180,8 +180,8 @@ static void returned(struct app *a, enum token token, int vip, struct breach *b)
         set_up(a, vip);
 }
 
-void fcvi_explore_app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
-                            struct breach *b)
+static void told(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
+                 struct breach *b)
 {
     struct app *a = &world_of(block)->app[port];
     switch (e->kind) {
@@ -200,6 +200,15 @@ void fcvi_explore_app_event(const struct system *s, uint8_t *block, unsigned por
     default:
         a->state = e->state;
         break;
+    }
+}
+
+void fcvi_explore_app_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
+{
+    struct fcvi_event e;
+    while (fcvi_port_event(port_of(s, block, port), &e)) {
+        fcvi_explore_trace_event(s, world_of(block)->now, port, &e);
+        told(s, block, port, &e, b);
     }
 }
 

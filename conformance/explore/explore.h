@@ -159,7 +159,7 @@ struct system {
     uint32_t vi[PORTS], mem[PORTS], handle[PORTS];
     uint64_t va[PORTS];
     uint8_t *base; /* the state in which the exploration begins */
-    struct tracer *tracer;
+    bool telling;  /* what happens is told */
 };
 
 static inline struct world *world_of(uint8_t *block)
@@ -203,7 +203,6 @@ void fcvi_explore_system_free(struct system *s);
 size_t fcvi_explore_system_canonical(const struct system *s, uint8_t *block, uint8_t *out, size_t capacity);
 
 /* wire.c */
-void fcvi_explore_take_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
 void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
 void fcvi_explore_deliver(const struct system *s, uint8_t *block, unsigned port, uint32_t index, uint64_t at);
 void fcvi_explore_drop(struct channel *c, uint32_t index);
@@ -217,8 +216,7 @@ void fcvi_explore_streams_break(const struct system *s, uint8_t *block, unsigned
 uint32_t fcvi_explore_streams_division(const struct unit *u, unsigned place);
 
 /* app.c */
-void fcvi_explore_app_event(const struct system *s, uint8_t *block, unsigned port, const struct fcvi_event *e,
-                            struct breach *b);
+void fcvi_explore_app_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b);
 enum op fcvi_explore_app_next(const struct system *s, const struct world *w, unsigned port);
 void fcvi_explore_app_call(const struct system *s, uint8_t *block, unsigned port, enum op op,
                            struct breach *b);
@@ -231,13 +229,17 @@ unsigned fcvi_explore_choices(const struct system *s, uint8_t *block, struct cho
 void fcvi_explore_apply(const struct system *s, uint8_t *block, const struct choice *c, struct breach *b);
 extern const char *const fcvi_explore_kind_names[];
 
-/* rules.c */
+/* breach.c */
 void fcvi_explore_breach(struct breach *b, const char *rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* rules.c */
 void fcvi_explore_rule_frame(const struct system *s, uint8_t *block, unsigned from,
                              const struct fcvi_frame *f, struct breach *b);
 void fcvi_explore_rule_pdu(const struct system *s, uint8_t *block, unsigned from, struct link *link,
                            const struct fcvi_pdu *pdu, struct breach *b);
+
+/* rest.c */
 void fcvi_explore_rule_end(const struct system *s, uint8_t *block, uint8_t *scratch, struct breach *b);
 
 /* store.c: states seen, and those whose successors are still to be looked at */
@@ -264,9 +266,11 @@ struct result {
 };
 void fcvi_explore_search(const struct system *s, struct result *r);
 
-/* trace.c */
-void fcvi_explore_trace_result(const struct system *s, const struct result *r);
-void fcvi_explore_trace_path(struct system *s, const struct result *r);
+/* path.c: what the search has found */
+void fcvi_explore_path_result(const struct system *s, const struct result *r);
+void fcvi_explore_path_replay(struct system *s, const struct result *r);
+
+/* trace.c: what happens on the way there */
 void fcvi_explore_trace_sent(const struct system *s, uint64_t now, unsigned from, const struct flying *f);
 void fcvi_explore_trace_unit(const struct system *s, uint64_t now, unsigned from, unsigned link,
                              uint64_t begin, const struct unit *u);

@@ -93,9 +93,9 @@ static int explore(const struct scenario *scenario, const struct options *given)
         return 3;
     }
     fcvi_explore_search(&s, &r);
-    fcvi_explore_trace_result(&s, &r);
+    fcvi_explore_path_result(&s, &r);
     if (r.breach.rule != NULL)
-        fcvi_explore_trace_path(&s, &r);
+        fcvi_explore_path_replay(&s, &r);
     fflush(stdout);
     fcvi_explore_system_free(&s);
     return r.breach.rule != NULL ? 1 : r.complete ? 0 : 4;

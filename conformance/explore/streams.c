@@ -203,13 +203,13 @@ void fcvi_explore_streams_collect(const struct system *s, uint8_t *block, unsign
     uint8_t out[4096];
     struct fcvi_stream_out what;
     for (;;) {
-        fcvi_explore_take_events(s, block, port, b);
+        fcvi_explore_app_events(s, block, port, b);
         size_t n = fcvi_stream_transmit(port_of(s, block, port), w->now, out, sizeof out, &what);
         if (what.kind == FCVI_STREAM_NONE || b->rule != NULL)
             break;
         said(s, block, port, &what, out, n, b);
     }
-    fcvi_explore_take_events(s, block, port, b);
+    fcvi_explore_app_events(s, block, port, b);
 }
 
 /* ---- what a port is told ---- */

@@ -35,15 +35,6 @@ static void judge(const struct system *s, uint8_t *block, unsigned from, const s
                             (unsigned long long)seen[0].what.required_value);
 }
 
-void fcvi_explore_take_events(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
-{
-    struct fcvi_event e;
-    while (fcvi_port_event(port_of(s, block, port), &e)) {
-        fcvi_explore_trace_event(s, world_of(block)->now, port, &e);
-        fcvi_explore_app_event(s, block, port, &e, b);
-    }
-}
-
 /* Everything that the port has to say, now. Events come first: what they tell was so before the frames that
  * the port makes only when it is asked for them. */
 void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port, struct breach *b)
@@ -57,7 +48,7 @@ void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port,
         fcvi_explore_streams_collect(s, block, port, b);
         return;
     }
-    fcvi_explore_take_events(s, block, port, b);
+    fcvi_explore_app_events(s, block, port, b);
     while ((n = fcvi_port_transmit(port_of(s, block, port), w->now, out, sizeof out, &meta)) > 0) {
         if (c->count == FLIGHT || n > FRAME) {
             fcvi_explore_breach(b, "bound", "more frames under way than the explorer has room for");
@@ -69,9 +60,9 @@ void fcvi_explore_collect(const struct system *s, uint8_t *block, unsigned port,
         memcpy(f->bytes, out, n);
         fcvi_explore_trace_sent(s, w->now, port, f);
         judge(s, block, port, f, b);
-        fcvi_explore_take_events(s, block, port, b);
+        fcvi_explore_app_events(s, block, port, b);
     }
-    fcvi_explore_take_events(s, block, port, b);
+    fcvi_explore_app_events(s, block, port, b);
 }
 
 /* The frame arrives at `at`; it stays in the channel. */

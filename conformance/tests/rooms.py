@@ -92,6 +92,19 @@ C_ARROWS: dict[str, set[str]] = {
     "shims": {"codec", "port.h", "vipl"},
     "starters": set(),
 }
+# Files that use each other in a circle, by room: how many at most, and why they cannot be put in an order.
+CIRCLES: dict[str, tuple[int, str]] = {
+    "fc2": (6, "a logout ends Exchanges, and an Exchange that ends may end a login"),
+    "fcvi": (16, "a Message that fails ends its connection, which ends its Messages and its setup"),
+    "vitcp": (12, "a message that fails ends its stream, which ends its messages"),
+    "fabric": (7, "what a service of the Fabric answers is carried as any frame is"),
+    "vipl": (16, "a call lets the port run, and what the port tells completes calls"),
+    "agent": (17, "a request is answered by the line that has read it"),
+    "verbs": (3, "an event ends a connection, and a connection that ends is an event"),
+    "capture": (3, "one envelope may lie in another"),
+    "pytext": (3, "the module has its types, which need the module"),
+}
+
 # Headers that more than half of the files of their layer may include, with the reason.
 COMMON_HEADERS = {
     "codec/include/fcvi/codec.h": "it is the codec's interface",
@@ -304,6 +317,52 @@ def symbol_arrows(build: Path) -> Found:
     return found
 
 
+def _unit(name: str) -> str:
+    """A source and its header are one."""
+    return str(Path(name).with_suffix(""))
+
+
+def _file_graph(build: Path) -> dict[str, set[str]]:
+    """Which file uses which, by includes and by symbols."""
+    tables = {name: _symbols(path) for name, path in _objects(build).items()}
+    definers = {symbol: name for name, (defined, _) in tables.items() for symbol in defined}
+    graph: dict[str, set[str]] = {_unit(name): set() for name in _c_files()}
+    for name in _c_files():
+        graph[_unit(name)] |= {_unit(header) for header in includes(name)} - {_unit(name)}
+    for name, (_, needed) in tables.items():
+        graph[_unit(name)] |= {_unit(definers[symbol]) for symbol in needed & definers.keys()} - {_unit(name)}
+    return graph
+
+
+def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    rest = [start]
+    while rest:
+        for target in graph.get(rest.pop(), set()) - seen:
+            seen.add(target)
+            rest.append(target)
+    return seen
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """The files that reach each other, each set once, where there are more than two."""
+    reached = {name: _reached(graph, name) for name in graph}
+    found = {frozenset(other for other in reached[name] if name in reached.get(other, ())) for name in graph}
+    return sorted(sorted(circle) for circle in found if len(circle) > 2)
+
+
+def file_circles(build: Path) -> Found:
+    """Circles of more than two files, unless the table has a reason for them."""
+    graph = _file_graph(build)
+    found = Found(seen=sum(len(targets) for targets in graph.values()))
+    for circle in circles(graph):
+        homes = {room_of(f"{name}.c") for name in circle}
+        most, _ = CIRCLES.get(homes.pop() if len(homes) == 1 else "", (2, ""))
+        if len(circle) > most:
+            found.broken.append(f"a circle of {len(circle)} files, at most {most}: {', '.join(circle)}")
+    return found
+
+
 def _cycle(graph: dict[str, set[str]]) -> list[str]:
     """The rooms of one cycle, or none."""
     done: set[str] = set()
@@ -449,6 +508,7 @@ def main() -> int:
         ("includes", include_arrows()),
         ("symbols", symbol_arrows(build)),
         ("cycles of rooms", call_cycles(build)),
+        ("circles of files", file_circles(build)),
         ("globals without a prefix", unprefixed(build)),
         ("headers that most files include", common_headers()),
         ("imports", import_arrows()),

@@ -27,9 +27,12 @@ def test_sources_use_what_lies_below(look: Callable[[], rooms.Found], least: int
     judge(look(), least)
 
 
-@pytest.mark.parametrize("look, least", [(rooms.symbol_arrows, 200), (rooms.call_cycles, 200), (rooms.unprefixed, 300)])
+@pytest.mark.parametrize(
+    "look, least",
+    [(rooms.symbol_arrows, 200), (rooms.call_cycles, 200), (rooms.file_circles, 1000), (rooms.unprefixed, 300)],
+)
 def test_objects_use_what_lies_below(look: Callable[[Path], rooms.Found], least: int) -> None:
-    """Symbols point downward, no two rooms call each other, and every global has a prefix of the project."""
+    """Symbols point downward, no rooms or files use each other in a circle, and every global has a prefix of the project."""
     judge(look(BUILD), least)
 
 
@@ -65,3 +68,10 @@ def test_a_cycle_is_found() -> None:
     """The rooms of a cycle are named in order; a graph without one has none."""
     assert rooms._cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
     assert rooms._cycle({"a": {"b", "c"}, "b": {"c"}}) == []
+
+
+def test_a_circle_of_files_is_found() -> None:
+    """All files that reach each other are one circle; two of them are none, and neither is what only leads there."""
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"a"}, "e": {"a", "f"}, "f": {"e"}}
+    assert rooms.circles(graph) == [["a", "b", "c", "d"]]
+    assert rooms.circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []

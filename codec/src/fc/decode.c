@@ -3,23 +3,6 @@
 #include "fc.h"
 #include <string.h>
 
-const struct fcvi_iu_info *fcvi_iu_row(enum fcvi_iu iu)
-{
-    static const struct fcvi_iu_info rows[] = {
-#define ROW(ident, opcode, r_ctl, dh, payload, category)                                                     \
-    {opcode, r_ctl, dh, payload, "FCVI-T01-" #ident "-enc", "FCVI-T01-" #ident "-pos"},
-        FCVI_IU_TABLE(ROW)
-#undef ROW
-    };
-    FCVI_ASSERT(iu < FCVI_IU_COUNT);
-    return &rows[iu];
-}
-
-void fcvi_iu_info(enum fcvi_iu iu, struct fcvi_iu_info *out)
-{
-    *out = *fcvi_iu_row(iu);
-}
-
 static enum fcvi_kind kind_of(const uint8_t *fc)
 {
     uint8_t routing = (uint8_t)(fcvi_FC_R_CTL(fc) >> 4);
@@ -100,10 +83,4 @@ void fcvi_decode(const struct fcvi_input *in, struct fcvi_frame *out, struct fcv
         take_apart(out, in->bytes, in->bytes + in->length);
     if (findings != NULL && !fcvi_is_good_message(out))
         fcvi_check_frame(out, findings);
-}
-
-bool fcvi_is_whole_iu(const struct fcvi_frame *frame)
-{
-    bool initiates = fcvi_sof_initiates(frame->input.sof); /* not known, or one of the SOFi codes */
-    return initiates && fcvi_FC_End_Sequence(frame->fc) && fcvi_FC_Parameter(frame->fc) == 0;
 }

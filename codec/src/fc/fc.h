@@ -35,6 +35,14 @@ const char *fcvi_title(const struct fcvi_frame *frame);
 /** What a value of the frame means; NULL when it has no name there. */
 const char *fcvi_meaning(const struct fcvi_frame *frame, const struct fcvi_field *field, uint64_t u);
 
+/* ---- IUs ---- */
+
+/** The IU of Rev 1.0 that a frame with a Device_Header is; FCVI_IU_NONE: none. */
+enum fcvi_iu fcvi_rev1_iu(const struct fcvi_frame *frame);
+
+/** Whether the frame is all of its Sequence: it ends it, and nothing says that it is not the first. */
+bool fcvi_is_whole_iu(const struct fcvi_frame *frame);
+
 /* ---- the checks, by layer ---- */
 
 void fcvi_check_frame(const struct fcvi_frame *frame, struct fcvi_findings *findings);
@@ -63,9 +71,6 @@ size_t fcvi_els_least(uint16_t command);
 /** Whether the payload begins with a CT header; whether that one belongs to the Name Server. */
 bool fcvi_has_ct(const struct fcvi_frame *frame);
 bool fcvi_is_name_server(const uint8_t *ct);
-
-/** Whether the frame is all of its Sequence: it ends it, and nothing says that it is not the first. */
-bool fcvi_is_whole_iu(const struct fcvi_frame *frame);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

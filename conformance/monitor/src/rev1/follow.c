@@ -1,83 +1,10 @@
-/* Rev 1.0: which Exchange and which Connection a frame belongs to, and how far it is judged. */
+/* Rev 1.0: which Exchange a frame belongs to, and how far it is judged. */
 #include "rev1.h"
 
 static bool exact(const struct at_hand *s, const struct r1_exchange *x)
 {
     return s->m->whole && !x->unsure && x->born > s->m->last_gap;
 }
-
-bool mon_rev1_knows_all(const struct at_hand *s)
-{
-    const struct fcvi_monitor *m = s->m;
-    return (m->config.trust & FCVI_TRUST_START) != 0 && m->whole && m->last_gap == 0 && !m->veiled &&
-           m->voided == 0 && !m->rev1_blind && m->rev1_exchanges.evicted == 0 && m->rev1_ends.evicted == 0;
-}
-
-bool mon_rev1_far_good(const struct r1_at_hand *r)
-{
-    const bool good = ((unsigned)r->x->tainted >> (1u - r->s->who) & 1u) == 0;
-    if (!good)
-        mon_unjudged(r->s->m, FCVI_UNJUDGED_BREACH, r->s->in->number);
-    return good;
-}
-
-void mon_rev1_report(struct r1_at_hand *r, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
-                     uint64_t other)
-{
-    mon_report(r->s, place, seen, rule, other);
-    if (r->x != NULL && rule.cls != FCVI_NOTICE)
-        r->x->tainted |= (uint8_t)(1u << r->s->who);
-}
-
-bool mon_rev1_once(const struct at_hand *s)
-{
-    const uint8_t sof = s->f->input.sof;
-    return (s->m->config.trust & FCVI_TRUST_ONCE) != 0 && (sof == FCVI_SOF_I3 || sof == FCVI_SOF_N3);
-}
-
-/* ---- Connections ---- */
-
-struct r1_end *mon_rev1_end(struct at_hand *s, uint32_t from, uint32_t to, uint32_t handle)
-{
-    return mon_pool_find(s->m, &s->m->rev1_ends, (uint64_t)s->in->network << 32 | handle,
-                         (uint64_t)from << 24 | to);
-}
-
-struct r1_end *mon_rev1_target(struct r1_at_hand *r)
-{
-    struct at_hand *s = r->s;
-    struct r1_end *end = mon_rev1_end(s, s->s_id, s->d_id, (uint32_t)fcvi_DH_REV1_VI_HANDLE(s->dh));
-    const struct pair *p = s->m->voided == 0 ? NULL : mon_pair_here(s);
-    if (end == NULL || end->unsure || end->made <= s->m->last_gap || (p != NULL && p->voided > end->made)) {
-        mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
-        return NULL;
-    }
-    return end;
-}
-
-void mon_rev1_pref(struct r1_at_hand *r, struct r1_end *end)
-{
-    struct at_hand *s = r->s;
-    if (fcvi_FC_Priority_Enable(s->fc)) /* the byte is no CS_CTL then (FC-FS) */
-        return;
-    const bool pref = fcvi_FC_PREF(s->fc) != 0;
-    const bool of_setup = end->of_setup;
-    end->of_setup = false;
-    if (!end->has_pref || end->pref == pref)
-        return;
-    if (of_setup && pref) { /* R26: the IUs of a setup are before the Connection */
-        end->pref = true;
-        return;
-    }
-    mon_report(s, FC(PREF), pref,
-               FCVI_BREACH(end->pref ? "REV1-5.6.2-01" : "REV1-5.6.2-02",
-                           "PREF is not what it was in the sender's frames of the Connection before",
-                           end->pref),
-               end->made);
-    end->has_pref = false; /* it is told once of a Connection */
-}
-
-/* ---- Exchanges ---- */
 
 static uint64_t name_of(uint32_t network, uint16_t ox_id)
 {
