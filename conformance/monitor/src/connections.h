@@ -2,7 +2,7 @@
 #ifndef FCVI_MONITOR_CONNECTIONS_H
 #define FCVI_MONITOR_CONNECTIONS_H
 
-#include "at_hand.h"
+#include "judged_frame.h"
 
 /* Everything here is the monitor's own: calls need not go through the tables of a shared library. */
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
@@ -79,16 +79,16 @@ static inline struct endpoint *mon_endpoint_find(struct fcvi_monitor *m, uint32_
 {
     return mon_pool_find(m, &m->endpoints, mon_endpoint_key(network, owner), handle);
 }
-struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t handle);
+struct endpoint *mon_endpoint_make(struct judged_frame *s, uint32_t owner, uint32_t handle);
 /** The Endpoint whose handle the frame at hand, of a Message, has; NULL: not known. */
-static inline struct endpoint *mon_endpoint_here(struct at_hand *s)
+static inline struct endpoint *mon_endpoint_here(struct judged_frame *s)
 {
     uint64_t port = mon_endpoint_key(s->in->network, s->d_id), handle = fcvi_DH_FCVI_HANDLE(s->dh);
     void *n = mon_pool_newest(s->m, &s->m->endpoints, port, handle);
     return n != NULL ? n : mon_pool_look(s->m, &s->m->endpoints, port, handle, s->hint.endpoint);
 }
 /** The same; from now on it is known. */
-struct endpoint *mon_endpoint_make_here(struct at_hand *s);
+struct endpoint *mon_endpoint_make_here(struct judged_frame *s);
 /** The other Endpoint of its Connection: that of `port` with the handle e->peer_handle. */
 static inline struct endpoint *mon_endpoint_beside(struct fcvi_monitor *m, uint32_t network, uint32_t port,
                                                    struct endpoint *e)
@@ -104,8 +104,8 @@ static inline struct endpoint *mon_endpoint_beside(struct fcvi_monitor *m, uint3
 }
 /** The Endpoint that an IU of a Message or a Disconnect is for, when the setup tells for certain that it is
  *  the sender's peer. Looked for once in a frame. */
-bool mon_endpoint_ask(struct at_hand *s);
-static inline struct endpoint *mon_endpoint_known(struct at_hand *s)
+bool mon_endpoint_ask(struct judged_frame *s);
+static inline struct endpoint *mon_endpoint_known(struct judged_frame *s)
 {
     if (!s->asked)
         s->certain = mon_endpoint_ask(s);
@@ -118,18 +118,18 @@ static inline struct endpoint *mon_endpoint_known(struct at_hand *s)
 /** A setup under way makes room for another Exchange: how it ends will not be known. */
 void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x);
 /** Take handles and attributes out of the parts of a connect payload. */
-void mon_connection_payload(struct at_hand *s);
+void mon_connection_payload(struct judged_frame *s);
 /** All bytes of the address were seen. */
 static inline bool mon_address_known(const struct address *a)
 {
     return a->seen == FCVI_ADDR_HOST_ADD_SIZE && a->length >= FCVI_ADDR_HOST_ADD_SIZE && a->rest == a->length;
 }
 /** What a setup IU makes of the Connection. */
-void mon_connection_note(struct at_hand *s);
-void mon_connection_closed(struct at_hand *s, struct endpoint *mine);
+void mon_connection_note(struct judged_frame *s);
+void mon_connection_closed(struct judged_frame *s, struct endpoint *mine);
 /** A login or logout ended its Connection (7.7.1, E86); what is sent before both sides know cannot be told
  *  from what is sent after. */
-static inline bool mon_endpoint_gone(struct at_hand *s, const struct endpoint *e)
+static inline bool mon_endpoint_gone(struct judged_frame *s, const struct endpoint *e)
 {
     bool here = (e->owner == s->d_id && e->peer == s->s_id) || (e->owner == s->s_id && e->peer == s->d_id);
     const struct pair *p =
@@ -138,7 +138,7 @@ static inline bool mon_endpoint_gone(struct at_hand *s, const struct endpoint *e
 }
 /** The other port has sent the sender a setup IU that was not followed: it may have given any handle and any
  *  FCVI_CONNECTION_ID. */
-static inline bool mon_far_unfollowed(struct at_hand *s)
+static inline bool mon_far_unfollowed(struct judged_frame *s)
 {
     const struct pair *p = mon_pair_here(s);
     bool far = p != NULL && p->unfollowed[mon_pair_index(s->d_id, s->s_id)] != 0;
@@ -147,7 +147,7 @@ static inline bool mon_far_unfollowed(struct at_hand *s)
     return far;
 }
 /** The response at hand answers the request that was seen. */
-bool mon_message_linked(struct at_hand *s);
+bool mon_message_linked(struct judged_frame *s);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

@@ -3,7 +3,7 @@
 
 #include <fcvi/assembly.h>
 
-static struct endpoint *begin(struct at_hand *s, uint32_t owner, uint32_t handle)
+static struct endpoint *begin(struct judged_frame *s, uint32_t owner, uint32_t handle)
 {
     struct endpoint *e =
         mon_pool_add(s->m, &s->m->endpoints, mon_endpoint_key(s->in->network, owner), handle);
@@ -13,7 +13,7 @@ static struct endpoint *begin(struct at_hand *s, uint32_t owner, uint32_t handle
     return e;
 }
 
-struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t handle)
+struct endpoint *mon_endpoint_make(struct judged_frame *s, uint32_t owner, uint32_t handle)
 {
     struct endpoint *e = mon_endpoint_find(s->m, s->in->network, owner, handle);
     if (e != NULL)
@@ -21,7 +21,7 @@ struct endpoint *mon_endpoint_make(struct at_hand *s, uint32_t owner, uint32_t h
     return begin(s, owner, handle);
 }
 
-struct endpoint *mon_endpoint_make_here(struct at_hand *s)
+struct endpoint *mon_endpoint_make_here(struct judged_frame *s)
 {
     struct endpoint *e = mon_endpoint_here(s);
     if (e != NULL)
@@ -31,7 +31,7 @@ struct endpoint *mon_endpoint_make_here(struct at_hand *s)
 
 /* A frame with this handle goes to that Endpoint, which a setup bound to its sender. Only a whole view tells:
  * a logout frees the handle at once (8.4.2 g), and neither it nor the next setup need have been captured. */
-bool mon_endpoint_ask(struct at_hand *s)
+bool mon_endpoint_ask(struct judged_frame *s)
 {
     struct endpoint *e = mon_endpoint_here(s);
     s->target = e;
@@ -42,7 +42,7 @@ bool mon_endpoint_ask(struct at_hand *s)
 /* ---- the connect payload, of which a frame holds all or a part (E44) ---- */
 
 /* A field of the payload: the byte of the frame in which it begins, 0 when this frame lacks any of it. */
-static uint16_t part(const struct at_hand *s, uint32_t byte, uint32_t size, uint32_t *value)
+static uint16_t part(const struct judged_frame *s, uint32_t byte, uint32_t size, uint32_t *value)
 {
     uint64_t start = fcvi_FC_Relative_Offset_Present(s->fc) ? fcvi_FC_Parameter(s->fc) : 0;
     const struct side *own = s->own;
@@ -71,7 +71,7 @@ enum {
 };
 
 /* A field of four bytes, of which a frame may hold some only. Returns as part(). */
-static uint16_t gather(const struct at_hand *s, uint32_t byte, uint32_t *value, uint8_t *seen)
+static uint16_t gather(const struct judged_frame *s, uint32_t byte, uint32_t *value, uint8_t *seen)
 {
     uint16_t at = part(s, byte, 4, value);
     if (at != 0) {
@@ -113,7 +113,7 @@ static uint64_t sum(const uint8_t *bytes, uint32_t length)
 }
 
 /* What there is of these bytes; returns how many. */
-static uint8_t gather_sum(const struct at_hand *s, uint32_t byte, uint32_t length, uint64_t *all)
+static uint8_t gather_sum(const struct judged_frame *s, uint32_t byte, uint32_t length, uint64_t *all)
 {
     uint8_t seen = 0;
     for (uint32_t i = 0; i < length; i++) {
@@ -127,7 +127,7 @@ static uint8_t gather_sum(const struct at_hand *s, uint32_t byte, uint32_t lengt
 }
 
 /* Zeros behind the Discriminator are padding; anything else there is the codec's to report (E31). */
-static void gather_address(const struct at_hand *s, uint32_t byte, struct address *a)
+static void gather_address(const struct judged_frame *s, uint32_t byte, struct address *a)
 {
     uint32_t ignored, length = 0;
     uint16_t at = part(s, byte + FCVI_ADDR_HOST_ADD_BYTE, 4, &ignored);
@@ -147,7 +147,7 @@ static void gather_address(const struct at_hand *s, uint32_t byte, struct addres
     a->rest += gather_sum(s, byte + FCVI_ADDR_DISCRIM_BYTE, a->length, &a->discriminator);
 }
 
-static void gather_offer(struct at_hand *s, struct offer *o, uint32_t *handle, uint32_t *depth)
+static void gather_offer(struct judged_frame *s, struct offer *o, uint32_t *handle, uint32_t *depth)
 {
     uint32_t flags;
     s->handle_at = gather(s, HANDLE, handle, &o->handle_bytes);
@@ -161,7 +161,7 @@ static void gather_offer(struct at_hand *s, struct offer *o, uint32_t *handle, u
     gather_address(s, FCVI_CONN_FCVI_REM_ADDR_BYTE, &o->remote);
 }
 
-void mon_connection_payload(struct at_hand *s)
+void mon_connection_payload(struct judged_frame *s)
 {
     struct setup_facts *u = &s->x->setup;
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
@@ -187,19 +187,19 @@ void mon_connection_payload(struct at_hand *s)
 
 /* ---- what a setup makes ---- */
 
-static bool alive(struct at_hand *s, const struct endpoint *e)
+static bool alive(struct judged_frame *s, const struct endpoint *e)
 {
     return e->bound != 0 && e->closed == 0 && !mon_endpoint_gone(s, e);
 }
 
 /* Peers: the Endpoint's own request and one that it accepted may lead to two ends (5.3.4: one of them fails).
  */
-static bool elsewhere(struct at_hand *s, const struct endpoint *e, uint32_t peer, uint32_t peer_handle)
+static bool elsewhere(struct judged_frame *s, const struct endpoint *e, uint32_t peer, uint32_t peer_handle)
 {
     return s->x->setup.mode != 1 && alive(s, e) && (e->peer != peer || e->peer_handle != peer_handle);
 }
 
-static void bind_endpoint(struct at_hand *s, struct endpoint *e, uint32_t peer, uint32_t peer_handle,
+static void bind_endpoint(struct judged_frame *s, struct endpoint *e, uint32_t peer, uint32_t peer_handle,
                           uint8_t level, uint8_t pref)
 {
     bool same = alive(s, e) && e->firm && e->peer == peer && e->peer_handle == peer_handle;
@@ -246,7 +246,7 @@ static uint8_t pref_of(const struct setup_facts *u, bool request)
     return request ? u->rqst_pref : u->resp_pref;
 }
 
-static void bind_client(struct at_hand *s, struct endpoint *client)
+static void bind_client(struct judged_frame *s, struct endpoint *client)
 {
     const struct setup_facts *u = &s->x->setup;
     bind_endpoint(s, client, s->x->responder, u->resp_handle, u->rqst_level, pref_of(u, true));
@@ -254,7 +254,7 @@ static void bind_client(struct at_hand *s, struct endpoint *client)
 }
 
 /* Whom it accepts was not seen. A Connection that was confirmed is set up again (8.4.2 f, C rule 9). */
-static void bind_unseen(struct at_hand *s, struct endpoint *server)
+static void bind_unseen(struct judged_frame *s, struct endpoint *server)
 {
     const struct setup_facts *u = &s->x->setup;
     if (server->firm && alive(s, server))
@@ -265,7 +265,7 @@ static void bind_unseen(struct at_hand *s, struct endpoint *server)
 
 /* What a Peer has accepted stands until it completes its own request. It may have accepted one in frames that
  * are missing since it asked: that is, when this is a retry, since it asked first. */
-static void bind_own_request(struct at_hand *s, struct endpoint *client)
+static void bind_own_request(struct judged_frame *s, struct endpoint *client)
 {
     const struct exchange *x = s->x;
     if (elsewhere(s, client, x->responder, x->setup.resp_handle)) {
@@ -278,7 +278,7 @@ static void bind_own_request(struct at_hand *s, struct endpoint *client)
 }
 
 /* RESP1 without status binds two Endpoints to each other, if the peer goes along (5.3.2, 4.2-31). */
-static void bind(struct at_hand *s)
+static void bind(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     struct setup_facts *u = &x->setup;
@@ -298,7 +298,7 @@ static void bind(struct at_hand *s)
 
 /* Who answers an RESP1 that did not end its Sequence took it for whole. That is no fault of the other side's,
  * so what they do with the Connection is not judged. */
-static void bind_unended(struct at_hand *s)
+static void bind_unended(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     bind(s);
@@ -324,7 +324,7 @@ void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x)
 
 /* RESP2 tells which of two setups a Peer completes. Over the one that it accepted Messages may have come
  * before. */
-static void settle(struct at_hand *s)
+static void settle(struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     const struct setup_facts *u = &x->setup;
@@ -344,7 +344,7 @@ static void settle(struct at_hand *s)
 }
 
 /* E74: the client may send once it has sent RESP2, the server once it has sent RESP3. */
-static void confirm(struct at_hand *s, uint32_t owner, uint32_t handle)
+static void confirm(struct judged_frame *s, uint32_t owner, uint32_t handle)
 {
     struct exchange *x = s->x;
     const struct setup_facts *u = &x->setup;
@@ -368,7 +368,7 @@ static void confirm(struct at_hand *s, uint32_t owner, uint32_t handle)
     e->firm = far->firm = true;
 }
 
-void mon_connection_note(struct at_hand *s)
+void mon_connection_note(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     struct setup_facts *u = &x->setup;
@@ -405,7 +405,7 @@ void mon_connection_note(struct at_hand *s)
 
 /* ---- their end ---- */
 
-void mon_connection_closed(struct at_hand *s, struct endpoint *mine)
+void mon_connection_closed(struct judged_frame *s, struct endpoint *mine)
 {
     struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true);
     p->disconnected = p->epoch = s->in->number;

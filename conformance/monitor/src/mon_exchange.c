@@ -49,7 +49,7 @@ struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *m, const
 }
 
 /* The frame looks like the first of its Exchange. */
-static bool looks_first(const struct at_hand *s)
+static bool looks_first(const struct judged_frame *s)
 {
     return s->who == 0 && fcvi_FC_First_Sequence(s->fc) && fcvi_FC_SEQ_CNT(s->fc) == 0 &&
            (s->f->payload_length == 0 || !fcvi_FC_Relative_Offset_Present(s->fc) ||
@@ -68,7 +68,7 @@ static void make_room(struct fcvi_monitor *m)
         mon_connection_lost(m, x);
 }
 
-static struct exchange *begin(struct at_hand *s, bool headless)
+static struct exchange *begin(struct judged_frame *s, bool headless)
 {
     uint32_t network = s->in->network;
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
@@ -96,7 +96,7 @@ static struct exchange *begin(struct at_hand *s, bool headless)
 }
 
 /* The frame names the same Message or setup as those seen before. */
-static bool fits(const struct at_hand *s, const struct exchange *x)
+static bool fits(const struct judged_frame *s, const struct exchange *x)
 {
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
     if (x->group != s->group || (own->frame != 0 && own->id != s->id))
@@ -105,7 +105,7 @@ static bool fits(const struct at_hand *s, const struct exchange *x)
 }
 
 /* A request that the Fabric delivered twice is answered twice: the responder begins again. */
-static bool answers_again(const struct at_hand *s)
+static bool answers_again(const struct judged_frame *s)
 {
     const unsigned answers = FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(DISCONNECT_RESP);
     bool first = s->f->payload_length == 0 || fcvi_FC_Parameter(s->fc) == 0;
@@ -114,14 +114,14 @@ static bool answers_again(const struct at_hand *s)
 }
 
 /* How the two answers fit together nobody can tell. */
-static void begin_answer(struct at_hand *s)
+static void begin_answer(struct judged_frame *s)
 {
     memset(&s->x->side[1], 0, sizeof s->x->side[1]);
     s->x->headless = s->x->two_answers = true;
 }
 
 /* A login or logout after its last frame ended it (7.7.1, 8.4.2 g, 8.5.3 c). */
-static bool logged_out(struct at_hand *s)
+static bool logged_out(struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     if (s->m->voided <= x->born)
@@ -135,7 +135,7 @@ static bool logged_out(struct at_hand *s)
  * again may give a new Message or setup all the names of an old one. Neither the login nor the beginning of
  * what follows need be in the capture. But ACC, RESP1 and RESP2 answer each other before the next Message:
  * what comes sooner than two answers of these ports take belongs to what was seen before. */
-static bool renamed(const struct at_hand *s)
+static bool renamed(const struct judged_frame *s)
 {
     const struct fcvi_monitor *m = s->m;
     const struct side *side = s->x->side;
@@ -149,7 +149,7 @@ static bool renamed(const struct at_hand *s)
 
 /* The first frame of an Exchange of which later ones were seen first: busy may have sent it back, before the
  * capture began, and it is no beginning. */
-static bool comes_again(const struct at_hand *s)
+static bool comes_again(const struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     return x->headless && x->side[0].frame != 0 && x->over == 0 && x->aborted == 0 && fits(s, x);
@@ -157,7 +157,7 @@ static bool comes_again(const struct at_hand *s)
 
 /* Without a whole view an OX_ID may have been used again unseen: only what names the same Message or setup,
  * and certainly means it, is compared, and what looks like a beginning begins. */
-static bool take_loosely(struct at_hand *s)
+static bool take_loosely(struct judged_frame *s)
 {
     if (s->starts || renamed(s) || !fits(s, s->x) || logged_out(s))
         s->x = begin(s, !s->starts || comes_again(s));
@@ -166,7 +166,7 @@ static bool take_loosely(struct at_hand *s)
     return true;
 }
 
-static bool take_exactly(struct at_hand *s)
+static bool take_exactly(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     bool other = x->side[s->who].frame != 0 && x->side[s->who].id != s->id;
@@ -194,7 +194,7 @@ static bool take_exactly(struct at_hand *s)
     return false;
 }
 
-bool mon_exchange_of(struct at_hand *s)
+bool mon_exchange_of(struct judged_frame *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
     s->starts = looks_first(s);
@@ -212,7 +212,7 @@ bool mon_exchange_of(struct at_hand *s)
     return true;
 }
 
-void mon_exchange_note(struct at_hand *s)
+void mon_exchange_note(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     FCVI_ASSERT(s->own == &x->side[s->who]);

@@ -2,7 +2,7 @@
 #include "rev1/rev1.h"
 #include "rules.h"
 
-static struct exchange *exchange_here(struct at_hand *s)
+static struct exchange *exchange_here(struct judged_frame *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
     struct exchange *x = mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
@@ -13,7 +13,7 @@ static struct exchange *exchange_here(struct at_hand *s)
 
 /* The originator may use an OX_ID again at once (5.4). So the ABTS of a responder that has sent nothing in
  * this Exchange may mean the Exchange before, and nobody can tell whether this one goes on. */
-static void abort_exchange(struct at_hand *s, struct exchange *x)
+static void abort_exchange(struct judged_frame *s, struct exchange *x)
 {
     if (s->who == 1 && x->reused && x->side[1].frame == 0) {
         x->headless = true;
@@ -36,7 +36,7 @@ static void abort_exchange(struct at_hand *s, struct exchange *x)
 
 /* FCVI-5.8.1-01: BA_ACC names the Exchange of the ABTS that it answers. The answering side has the ABTS; its
  * OX_ID stands in both headers, so this holds whatever was lost. */
-static void check_ba_acc(struct at_hand *s)
+static void check_ba_acc(struct judged_frame *s)
 {
     if (s->x->aborted == 0 && !s->x->reused && mon_exact(s->m, s->x))
         mon_report(s, FC(R_CTL), fcvi_FC_R_CTL(s->fc),
@@ -51,7 +51,7 @@ static void check_ba_acc(struct at_hand *s)
         s->x->headless = true; /* its sender took an ABTS of the Exchange before for one of this Exchange */
 }
 
-void mon_link_services(struct at_hand *s)
+void mon_link_services(struct judged_frame *s)
 {
     struct exchange *x = exchange_here(s);
     uint64_t r_ctl = fcvi_FC_R_CTL(s->fc);
@@ -69,7 +69,7 @@ void mon_link_services(struct at_hand *s)
 /* FCVI-5.8.1-01: what is acknowledged was sent (ABTS and its answer too, in class 2). Who acknowledges has
  * it; only a whole view shows it missing.
  */
-static void check_ack(struct at_hand *s, const struct exchange *x, const struct side *whose)
+static void check_ack(struct judged_frame *s, const struct exchange *x, const struct side *whose)
 {
     uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     bool sent = whose->frame != 0 && (int16_t)(cnt - whose->most) <= 0;
@@ -81,7 +81,7 @@ static void check_ack(struct at_hand *s, const struct exchange *x, const struct 
                    whose->frame);
 }
 
-void mon_link_control(struct at_hand *s)
+void mon_link_control(struct judged_frame *s)
 {
     struct exchange *x = exchange_here(s);
     uint64_t kind = fcvi_FC_R_CTL(s->fc);

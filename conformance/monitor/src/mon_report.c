@@ -1,7 +1,7 @@
 /* Findings, and what could not be judged. */
-#include "at_hand.h"
+#include "judged_frame.h"
 
-void mon_report(struct at_hand *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
+void mon_report(struct judged_frame *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
                 uint64_t other)
 {
     FCVI_ASSERT(s->s_id <= 0xFFFFFF && other <= s->in->number);

@@ -98,7 +98,7 @@ void fcvi_monitor_name(struct fcvi_monitor *m, uint32_t network, uint32_t port, 
 
 /* ---- a frame ---- */
 
-static void judge_message(struct at_hand *s)
+static void judge_message(struct judged_frame *s)
 {
     FCVI_ASSERT(mon_is(s->iu, FCVI_IUS_MSG_RQST) == (s->who == 0));
     mon_rules_5_9(s);
@@ -109,7 +109,7 @@ static void judge_message(struct at_hand *s)
         mon_rules_6_2(s);
 }
 
-static void judge_setup(struct at_hand *s)
+static void judge_setup(struct judged_frame *s)
 {
     mon_rules_5_6_login(s);
     mon_connection_payload(s);
@@ -123,14 +123,14 @@ static void judge_setup(struct at_hand *s)
 
 /* The monitor does not follow a setup IU out of its place. Its receiver may still take the handle that it
  * gives, or the setup that it asks for (5.3.1, 5.4). */
-static void leave_unfollowed(struct at_hand *s)
+static void leave_unfollowed(struct judged_frame *s)
 {
     if (s->group == G_SETUP)
         mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true)
             ->unfollowed[mon_pair_index(s->s_id, s->d_id)] = s->in->number;
 }
 
-static void judge_in_place(struct at_hand *s)
+static void judge_in_place(struct judged_frame *s)
 {
     FCVI_ASSERT(s->group == s->x->group && s->own == &s->x->side[s->who] && s->far != s->own);
     mon_rules_5_5(s);
@@ -148,7 +148,7 @@ static void judge_in_place(struct at_hand *s)
         mon_rules_6_12(s);
 }
 
-static void judge_iu(struct at_hand *s)
+static void judge_iu(struct judged_frame *s)
 {
     if (!mon_exchange_of(s)) {
         leave_unfollowed(s);
@@ -171,7 +171,7 @@ static bool damaged(const struct fcvi_frame *f)
 }
 
 /* Its Device_Header is whole, and it comes from the side of the Exchange that may send it. */
-static bool understood(const struct at_hand *s)
+static bool understood(const struct judged_frame *s)
 {
     const unsigned of_responder =
         FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(CONNECT_RESP3) | FCVI_BIT(DISCONNECT_RESP);
@@ -180,14 +180,14 @@ static bool understood(const struct at_hand *s)
            mon_is(f->iu, of_responder) == (s->who == 1);
 }
 
-static uint64_t identity(const struct at_hand *s)
+static uint64_t identity(const struct judged_frame *s)
 {
     if (s->group == G_MESSAGE)
         return fcvi_DH_FCVI_HANDLE(s->dh) << 32 | fcvi_DH_FCVI_MSG_ID(s->dh);
     return fcvi_DH_FCVI_CONNECTION_ID(s->dh);
 }
 
-static inline void take_iu(struct at_hand *s)
+static inline void take_iu(struct judged_frame *s)
 {
     if (!understood(s)) { /* what it would have changed is not known */
         mon_unjudged(s->m, FCVI_UNJUDGED_DAMAGED, s->in->number);
@@ -207,7 +207,7 @@ static inline void take_iu(struct at_hand *s)
 /* FCVI-5.8.3-01: the next frame of an FC-VI Sequence that is open has another TYPE. Both ends have given the
  * OX_ID and the SEQ_ID to that Sequence, so no other FC-4 can use them. It is followed as what it stands for.
  */
-__attribute__((noinline, cold)) static bool follows_on(struct at_hand *s, struct fcvi_frame *view)
+__attribute__((noinline, cold)) static bool follows_on(struct judged_frame *s, struct fcvi_frame *view)
 {
     if (s->f->dh_length < 16 || fcvi_FC_R_CTL(s->fc) > 0xF || fcvi_FC_TYPE(s->fc) == FCVI_TYPE)
         return false;
@@ -230,7 +230,7 @@ __attribute__((noinline, cold)) static bool follows_on(struct at_hand *s, struct
 }
 
 /* How fast the ports are: a frame that answers the one before it. */
-static void note_answer(const struct at_hand *s)
+static void note_answer(const struct judged_frame *s)
 {
     struct fcvi_monitor *m = s->m;
     struct asked *before = &m->asked;
@@ -253,7 +253,7 @@ static void note_answer(const struct at_hand *s)
 void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
                            struct fcvi_monitor_hint hint, struct fcvi_monitor_findings *findings)
 {
-    struct at_hand s = {
+    struct judged_frame s = {
         .m = m, .in = frame, .hint = hint, .f = frame->view, .out = findings, .fc = frame->view->fc};
     FCVI_ASSERT(frame->number != 0);
     if (m->latest < m->last_gap || (m->latest == 0 && (m->config.trust & FCVI_TRUST_START) == 0)) {

@@ -11,35 +11,35 @@
 
 /* ---- the rules, by clause; those that return false end the judgement of the frame ---- */
 
-bool mon_rules_5_2(struct at_hand *s);   /* requests and responses of a Message */
-bool mon_rules_5_3(struct at_hand *s);   /* order and handles of a setup */
-void mon_rules_5_3_4(struct at_hand *s); /* arbitration between Peers */
-void mon_rules_5_4_reuse(struct at_hand *s);
-bool mon_rules_5_4(struct at_hand *s); /* Exchanges begin once and end */
-void mon_rules_5_5(struct at_hand *s); /* Sequences and SEQ_IDs */
-bool mon_rules_5_6(struct at_hand *s); /* SEQ_CNT and Relative Offset; false: the frame came before */
-void mon_rules_5_6_login(struct at_hand *s);
-void mon_rules_5_8(struct at_hand *s);  /* RX_ID, Sequence Initiative, PREF */
-void mon_rules_5_9(struct at_hand *s);  /* handles and FCVI_MSG_ID of requests */
-void mon_rules_6_2(struct at_hand *s);  /* fields of Message IUs, 6.2 to 6.7 */
-void mon_rules_6_8(struct at_hand *s);  /* fields of setup IUs, 6.8 to 6.11 */
-void mon_rules_6_12(struct at_hand *s); /* Disconnect IUs, 6.12 and 6.13 */
-void mon_rules_5_8_rx_id(struct at_hand *s);
-void mon_rules_7_3(struct at_hand *s);        /* attributes */
-void mon_rules_7_3_rights(struct at_hand *s); /* to serve RDMA */
-void mon_rules_5_8_2(struct at_hand *s);      /* Preference */
-void mon_rules_7_3_depth(struct at_hand *s);  /* Messages without confirmation */
+bool mon_rules_5_2(struct judged_frame *s);   /* requests and responses of a Message */
+bool mon_rules_5_3(struct judged_frame *s);   /* order and handles of a setup */
+void mon_rules_5_3_4(struct judged_frame *s); /* arbitration between Peers */
+void mon_rules_5_4_reuse(struct judged_frame *s);
+bool mon_rules_5_4(struct judged_frame *s); /* Exchanges begin once and end */
+void mon_rules_5_5(struct judged_frame *s); /* Sequences and SEQ_IDs */
+bool mon_rules_5_6(struct judged_frame *s); /* SEQ_CNT and Relative Offset; false: the frame came before */
+void mon_rules_5_6_login(struct judged_frame *s);
+void mon_rules_5_8(struct judged_frame *s);  /* RX_ID, Sequence Initiative, PREF */
+void mon_rules_5_9(struct judged_frame *s);  /* handles and FCVI_MSG_ID of requests */
+void mon_rules_6_2(struct judged_frame *s);  /* fields of Message IUs, 6.2 to 6.7 */
+void mon_rules_6_8(struct judged_frame *s);  /* fields of setup IUs, 6.8 to 6.11 */
+void mon_rules_6_12(struct judged_frame *s); /* Disconnect IUs, 6.12 and 6.13 */
+void mon_rules_5_8_rx_id(struct judged_frame *s);
+void mon_rules_7_3(struct judged_frame *s);        /* attributes */
+void mon_rules_7_3_rights(struct judged_frame *s); /* to serve RDMA */
+void mon_rules_5_8_2(struct judged_frame *s);      /* Preference */
+void mon_rules_7_3_depth(struct judged_frame *s);  /* Messages without confirmation */
 /** A Message that waits makes room for another Exchange: its response will not be known for one. */
 void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x);
-void mon_rules_7_5(struct at_hand *s, uint8_t command); /* FARP-REQ, FARP-REPLY */
-void mon_rules_7_7(struct at_hand *s);                  /* no FC-VI after a logout */
-void mon_rules_8_4(struct at_hand *s);                  /* handles in use */
-void mon_rules_8_4_abort(struct at_hand *s);            /* a Message is aborted */
-void mon_rules_8_5(struct at_hand *s);                  /* retries and FCVI_CONNECTION_IDs */
+void mon_rules_7_5(struct judged_frame *s, uint8_t command); /* FARP-REQ, FARP-REPLY */
+void mon_rules_7_7(struct judged_frame *s);                  /* no FC-VI after a logout */
+void mon_rules_8_4(struct judged_frame *s);                  /* handles in use */
+void mon_rules_8_4_abort(struct judged_frame *s);            /* a Message is aborted */
+void mon_rules_8_5(struct judged_frame *s);                  /* retries and FCVI_CONNECTION_IDs */
 
-void mon_link_services(struct at_hand *s); /* ABTS, BA_ACC */
-void mon_link_control(struct at_hand *s);  /* ACK, busy, reject */
-void mon_login_services(struct at_hand *s);
+void mon_link_services(struct judged_frame *s); /* ABTS, BA_ACC */
+void mon_link_control(struct judged_frame *s);  /* ACK, busy, reject */
+void mon_login_services(struct judged_frame *s);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

@@ -12,7 +12,7 @@ static const struct answer answers[] = {
     [FCVI_IU_READ_RQST] = {FCVI_IU_READ_RESP, "FCVI-6.7.1-01", "FCVI-6.6.1-02"},
 };
 
-static void opcode_breach(struct at_hand *s, const char *id, const char *words, const char *wanted,
+static void opcode_breach(struct judged_frame *s, const char *id, const char *words, const char *wanted,
                           uint64_t other)
 {
     mon_report(s, DH(s, FCVI_OPCODE), fcvi_DH_FCVI_OPCODE(s->dh), FCVI_BREACH_IN_WORDS(id, words, wanted),
@@ -22,7 +22,7 @@ static void opcode_breach(struct at_hand *s, const char *id, const char *words, 
 /* ---- what kind may come ---- */
 
 /* FCVI-6.3.1-03, 6.5.1-02, 6.6.1-02: both ends know the level that their setup agreed on. */
-static bool check_level(struct at_hand *s)
+static bool check_level(struct judged_frame *s)
 {
     bool response = s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP;
     if (!response && s->iu != FCVI_IU_READ_RQST)
@@ -46,7 +46,7 @@ static bool check_level(struct at_hand *s)
 }
 
 /* FCVI-5.2.1-02, -03: all frames of one side of the Exchange carry one kind of IU. */
-static bool check_one_kind(struct at_hand *s)
+static bool check_one_kind(struct judged_frame *s)
 {
     const struct message_facts *t = &s->x->message;
     bool request = s->who == 0;
@@ -59,7 +59,7 @@ static bool check_one_kind(struct at_hand *s)
 }
 
 /* FCVI-5.2.1-01, 6.3.1-01, 6.5.1-01, 6.7.1-01: who answers has the request. */
-static bool check_answer(struct at_hand *s)
+static bool check_answer(struct judged_frame *s)
 {
     const struct message_facts *t = &s->x->message;
     FCVI_ASSERT(t->iu < sizeof answers / sizeof answers[0]);
@@ -85,14 +85,14 @@ static bool check_answer(struct at_hand *s)
 /* ---- how it ends ---- */
 
 /* Bytes of the Message up to the end of this frame; false when it is not known. */
-static bool reached(const struct at_hand *s, uint64_t *bytes)
+static bool reached(const struct judged_frame *s, uint64_t *bytes)
 {
     bool here = s->f->payload_length != 0 && fcvi_FC_Relative_Offset_Present(s->fc);
     *bytes = s->own->payload ? (uint64_t)s->own->offset + s->own->length : 0;
     return here || mon_exact(s->m, s->x) || fcvi_DH_FCVI_TOT_LEN(s->dh) == 0;
 }
 
-static void check_bit(struct at_hand *s, struct fcvi_place place, uint64_t seen, uint64_t wanted,
+static void check_bit(struct judged_frame *s, struct fcvi_place place, uint64_t seen, uint64_t wanted,
                       const char *id, const char *words)
 {
     if (seen != wanted)
@@ -102,7 +102,7 @@ static void check_bit(struct at_hand *s, struct fcvi_place place, uint64_t seen,
 /* FCVI-6.2.1-04, -05, 6.4.1-05, -06, 5.8.4-02: the IU with the last byte ends the Exchange, or hands over the
  * Sequence Initiative where a response is due. An IU without bytes moves no part of a Message (6.2.1-01), so
  * none can follow. */
-static void check_last_request(struct at_hand *s)
+static void check_last_request(struct judged_frame *s)
 {
     bool send = s->iu == FCVI_IU_SEND_RQST;
     const struct endpoint *e = mon_endpoint_known(s);
@@ -122,7 +122,7 @@ static void check_last_request(struct at_hand *s)
 }
 
 /* FCVI-5.9.10-01: the data of the Message are as many as FCVI_TOT_LEN says. */
-static void check_length(struct at_hand *s, uint64_t bytes, uint64_t total, bool ends)
+static void check_length(struct judged_frame *s, uint64_t bytes, uint64_t total, bool ends)
 {
     if (bytes == total || (bytes < total && !ends))
         return;
@@ -136,7 +136,7 @@ static void check_length(struct at_hand *s, uint64_t bytes, uint64_t total, bool
                0);
 }
 
-static void check_end(struct at_hand *s)
+static void check_end(struct judged_frame *s)
 {
     const struct message_facts *t = &s->x->message;
     if (s->iu == FCVI_IU_SEND_RESP || s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RQST)
@@ -162,7 +162,7 @@ static void check_end(struct at_hand *s)
 
 /* FCVI-8.4.2-e: at Reliable Reception a port that has answered with RESP_ERR is in Error, and no later
  * Message succeeds. Both are its own frames. What a READ_RESP says is of the memory that is read. */
-static void check_after_error(struct at_hand *s)
+static void check_after_error(struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     if (s->who == 0 || (s->iu != FCVI_IU_SEND_RESP && s->iu != FCVI_IU_WRITE_RESP) ||
@@ -186,7 +186,7 @@ static void check_after_error(struct at_hand *s)
     }
 }
 
-bool mon_rules_5_2(struct at_hand *s)
+bool mon_rules_5_2(struct judged_frame *s)
 {
     if (!check_one_kind(s) || !check_answer(s) || !check_level(s))
         return false;

@@ -3,7 +3,7 @@
 
 /* FCVI-5.3.1-05. Who answers has got what it answers, so it was sent; only a whole view shows that it was
  * not. Parts of one IU (E44) are one IU. */
-static const char *out_of_order(const struct at_hand *s)
+static const char *out_of_order(const struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     bool part = s->part;
@@ -25,7 +25,7 @@ static const char *out_of_order(const struct at_hand *s)
     }
 }
 
-bool mon_rules_5_3(struct at_hand *s)
+bool mon_rules_5_3(struct judged_frame *s)
 {
     const char *words = out_of_order(s);
     if (words == NULL)

@@ -4,7 +4,7 @@
 enum { PEERS = 2 }; /* CONN_MODE */
 
 /* Port_Names of the sender and of the port that it answers, from their login or from the caller. */
-static bool names(struct at_hand *s, uint64_t *mine, uint64_t *theirs)
+static bool names(struct judged_frame *s, uint64_t *mine, uint64_t *theirs)
 {
     const struct pair *p = mon_pair_here(s);
     if (p == NULL || s->s_id == s->d_id || s->m->veiled) /* a later login may have been cut off */
@@ -26,7 +26,7 @@ static bool proper(const struct exchange *x)
 
 /* The request that the accepting Endpoint has under way itself to the same port. One that was aborted leaves
  * the other to be answered as its port likes (E80), and so does a retry (E117). */
-static const struct exchange *own_request(const struct at_hand *s)
+static const struct exchange *own_request(const struct judged_frame *s)
 {
     const struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, s->x->setup.resp_handle);
     if (e == NULL || e->asked == 0 || e->asked_peer != s->d_id || e->asked_retry)
@@ -42,7 +42,7 @@ static const struct exchange *own_request(const struct at_hand *s)
 
 /* The same of one that refuses, whose handle says nothing (E40): the only request of Peer-to-Peer that its
  * port has under way to the other, whose addresses match those of the one that is refused. */
-static const struct exchange *only_request(struct at_hand *s)
+static const struct exchange *only_request(struct judged_frame *s)
 {
     const struct pair *p = mon_pair_here(s);
     unsigned me = mon_pair_index(s->s_id, s->d_id);
@@ -83,7 +83,7 @@ static const char *row(const struct setup_facts *own)
     }
 }
 
-static void refused_wrongly(struct at_hand *s, uint8_t reason, const char *id, const char *words,
+static void refused_wrongly(struct judged_frame *s, uint8_t reason, const char *id, const char *words,
                             const char *wanted, uint64_t other)
 {
     mon_report(s, DH(s, Reason_Code), reason, FCVI_BREACH_IN_WORDS(id, words, wanted), other);
@@ -92,7 +92,7 @@ static void refused_wrongly(struct at_hand *s, uint8_t reason, const char *id, c
 /* Of a refusal. 05h is for the lower Port_Name alone, and only once its own request was accepted (b 2). When
  * that was accepted and confirmed, 04h and 21h are what other rows say; 01h and 03h are no breach that a
  * capture proves: a request that was overtaken finds the Endpoint connected (E141). */
-static void check_refusal(struct at_hand *s, uint64_t mine, uint64_t theirs)
+static void check_refusal(struct judged_frame *s, uint64_t mine, uint64_t theirs)
 {
     enum { CONCURRENT = FCVI_REASON_CONNECT_REJECT_CONCURRENT_MATCHING_PEER_REQUESTS };
     uint8_t reason = (uint8_t)fcvi_DH_Reason_Code(s->dh);
@@ -133,7 +133,7 @@ static bool row_refuses(const struct setup_facts *own)
 
 /* A Peer may have requests for several of its Endpoints under way; which of them crosses which is not told.
  */
-static void note_request(struct at_hand *s)
+static void note_request(struct judged_frame *s)
 {
     if (s->iu != FCVI_IU_CONNECT_RQST || s->x->setup.rqst != 0 || fcvi_DH_CONN_MODE(s->dh) == 1)
         return;
@@ -151,7 +151,7 @@ static void note_request(struct at_hand *s)
 /* FCVI-5.3.4-b, -02, -c. The lower Port_Name waits for the answer to its own request and accepts only when
  * that was refused; with equal names nobody accepts. That it was refused shows, whatever was lost on the way.
  */
-void mon_rules_5_3_4(struct at_hand *s)
+void mon_rules_5_3_4(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     uint64_t mine, theirs;

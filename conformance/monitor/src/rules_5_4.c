@@ -5,7 +5,7 @@
  * whatever was lost it cannot begin another while it has neither ended nor aborted the first, nor got an end.
  * Only a whole view shows that no end was seen; a Disconnect or a logout may have freed it, and so may an end
  * that the other side did not mark as one (6.3.1). */
-void mon_rules_5_4_reuse(struct at_hand *s)
+void mon_rules_5_4_reuse(struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     struct pair *p = mon_pair_of(s->m, s->in->network, x->originator, x->responder, false);
@@ -21,7 +21,7 @@ void mon_rules_5_4_reuse(struct at_hand *s)
 
 /* Nothing follows the last frame of the last Sequence (FCVI-5.4-01). Seen exactly, any frame breaks that;
  * otherwise only one whose SEQ_CNT is beyond the last, since a late one may have overtaken nothing. */
-static bool after_the_end(const struct at_hand *s)
+static bool after_the_end(const struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     if (x->over == 0 || (x->over_side != s->who && (x->tainted >> x->over_side & 1u)))
@@ -32,7 +32,7 @@ static bool after_the_end(const struct at_hand *s)
     return x->over_side == s->who && beyond > 0 && !x->headless;
 }
 
-bool mon_rules_5_4(struct at_hand *s)
+bool mon_rules_5_4(struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     if (after_the_end(s)) {

@@ -1,7 +1,7 @@
 /* 5.5: an IU is one Sequence, and a SEQ_ID names one Sequence at a time between two ports. */
 #include "rules.h"
 
-static struct sequence *sequence_of(struct at_hand *s, uint8_t seq_id)
+static struct sequence *sequence_of(struct judged_frame *s, uint8_t seq_id)
 {
     uint64_t k0 = (uint64_t)s->in->network << 8 | seq_id, k1 = (uint64_t)s->s_id << 24 | s->d_id;
     struct sequence *q = mon_pool_find(s->m, &s->m->sequences, k0, k1);
@@ -11,7 +11,7 @@ static struct sequence *sequence_of(struct at_hand *s, uint8_t seq_id)
 /* FCVI-5.5-06, 7.7.1: an abort of its Exchange, or a logout, has closed the Sequence, be it the last of its
  * side or an earlier one; frames of the Sequence that were under way when the ABTS was sent change nothing.
  * Nobody knows it of an Exchange that was forgotten to make room, or that was answered twice. */
-static bool ended_with_exchange(struct at_hand *s, const struct sequence *q)
+static bool ended_with_exchange(struct judged_frame *s, const struct sequence *q)
 {
     const struct exchange *x = mon_pool_find(s->m, &s->m->exchanges, q->x0, q->x1);
     const struct pair *p = mon_pair_here(s);
@@ -22,7 +22,7 @@ static bool ended_with_exchange(struct at_hand *s, const struct sequence *q)
 /* FCVI-5.5-02, -04, -05: class 3: closed when the last frame was sent; class 2: when every frame has its ACK.
  * The sender knows both of its own Sequences, so this holds whatever was lost, but only a whole view shows
  * that no last frame and no ACK is missing from it. */
-static void check_seq_id(struct at_hand *s, const struct sequence *q, uint8_t seq_id)
+static void check_seq_id(struct judged_frame *s, const struct sequence *q, uint8_t seq_id)
 {
     bool mine = q->x0 == s->x->node.k0 && q->x1 == s->x->node.k1;
     bool waits = q->cls == 2 && q->unacknowledged > 0;
@@ -46,7 +46,7 @@ static uint8_t class_of(const struct fcvi_frame *f)
 
 /* FC-FS (FCVI-5.8.1-01): all frames of a Sequence are of one class of service. FCVI-5.6-02: SEQ_CNT does not
  * repeat in an IU, so that this has 65,536 frames at most. */
-static void check_within(struct at_hand *s, bool begins)
+static void check_within(struct judged_frame *s, bool begins)
 {
     enum { MOST = 65536 };
     struct side *own = s->own;
@@ -69,7 +69,7 @@ static void check_within(struct at_hand *s, bool begins)
                    own->frame);
 }
 
-static void check_start(struct at_hand *s, bool begins)
+static void check_start(struct judged_frame *s, bool begins)
 {
     uint8_t sof = s->f->input.sof;
     bool initiates = sof == FCVI_SOF_I2 || sof == FCVI_SOF_I3,
@@ -87,7 +87,7 @@ static void check_start(struct at_hand *s, bool begins)
 
 /* FCVI-T01-*-pos: First_Sequence is set in the frames of the first Sequence of an Exchange and in no other.
  * The codec knows it of IUs that have one place only. */
-static void check_first(struct at_hand *s)
+static void check_first(struct judged_frame *s)
 {
     bool first = s->own->sequences == 1, seen = fcvi_FC_First_Sequence(s->fc);
     if (s->who == 0 && mon_is(s->iu, FCVI_BIT(SEND_RQST) | FCVI_BIT(WRITE_RQST)) && first != seen)
@@ -97,7 +97,7 @@ static void check_first(struct at_hand *s)
                    s->own->frame);
 }
 
-void mon_rules_5_5(struct at_hand *s)
+void mon_rules_5_5(struct judged_frame *s)
 {
     uint8_t seq_id = (uint8_t)fcvi_FC_SEQ_ID(s->fc);
     bool exact = mon_exact(s->m, s->x);
@@ -132,7 +132,7 @@ void mon_rules_5_5(struct at_hand *s)
     q->cls = class_of(s->f);
 }
 
-void mon_sequence_acknowledged(struct at_hand *s, struct exchange *x, unsigned whose, bool all)
+void mon_sequence_acknowledged(struct judged_frame *s, struct exchange *x, unsigned whose, bool all)
 {
     uint32_t from = whose == 0 ? x->originator : x->responder, to = whose == 0 ? x->responder : x->originator;
     uint64_t k0 = (uint64_t)s->in->network << 8 | (uint64_t)fcvi_FC_SEQ_ID(s->fc);

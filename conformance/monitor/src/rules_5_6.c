@@ -4,12 +4,12 @@
 
 enum { FAR_APART = 1 << 22 }; /* 32,768 frames of 128 bytes: beyond that SEQ_CNT may have wrapped unseen */
 
-static bool has_offset(const struct at_hand *s)
+static bool has_offset(const struct judged_frame *s)
 {
     return s->f->payload_length != 0 && fcvi_FC_Relative_Offset_Present(s->fc);
 }
 
-static void remember(struct at_hand *s)
+static void remember(struct judged_frame *s)
 {
     struct side *own = s->own;
     uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
@@ -41,7 +41,7 @@ static bool goes_on_from(const struct side *far, uint16_t cnt)
 
 /* FCVI-5.6-01, 5.8.6-01: the sender's next frame has the next SEQ_CNT, whatever becomes of its frames. A
  * frame that busy or reject sent back may come again. False: it did. */
-static bool count_exactly(struct at_hand *s)
+static bool count_exactly(struct judged_frame *s)
 {
     struct side *own = s->own;
     uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
@@ -66,7 +66,7 @@ static bool count_exactly(struct at_hand *s)
     return true;
 }
 
-static void offset_exactly(struct at_hand *s)
+static void offset_exactly(struct judged_frame *s)
 {
     const struct side *own = s->own;
     uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc);
@@ -87,7 +87,7 @@ static void offset_exactly(struct at_hand *s)
 /* Of two payloads of one Message or setup, SEQ_CNT and Relative Offset say the same order and, when one
  * follows the other, fit without gap; equal SEQ_CNTs are one frame seen twice. That holds for any loss and
  * any order, as long as SEQ_CNT did not wrap between them. False: the frame was seen before. */
-static bool compare(struct at_hand *s)
+static bool compare(struct judged_frame *s)
 {
     const struct side *own = s->own;
     uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc), length = s->f->payload_length;
@@ -115,7 +115,7 @@ static bool compare(struct at_hand *s)
     return true;
 }
 
-bool mon_rules_5_6(struct at_hand *s)
+bool mon_rules_5_6(struct judged_frame *s)
 {
     bool fresh = true;
     if (mon_exact(s->m, s->x)) {
@@ -138,7 +138,7 @@ bool mon_rules_5_6(struct at_hand *s)
 
 /* FCVI-5.6-03, -04, -08: an FC-VI Port, which this one is, since it takes part in a setup, logs in with S and
  * C. E17: C is bit 31. */
-static void check_own_login(struct at_hand *s, struct login *l)
+static void check_own_login(struct judged_frame *s, struct login *l)
 {
     if (l->lacks == 0 || l->told || l->frame <= s->m->last_gap)
         return;
@@ -159,7 +159,7 @@ static void check_own_login(struct at_hand *s, struct login *l)
  * one from such a port is refused with 20h. The sender has that port's PLOGI or ACC, else it were not logged
  * in. That an application rejects what is to be refused anyway (04h) is no excuse; what is wrong beside it
  * may have been seen first. */
-void mon_rules_5_6_login(struct at_hand *s)
+void mon_rules_5_6_login(struct judged_frame *s)
 {
     struct pair *p = mon_pair_here(s);
     bool status = s->iu != FCVI_IU_CONNECT_RQST && fcvi_DH_CONN_STS(s->dh);

@@ -4,7 +4,7 @@
 /* An ACK says nothing of itself but its OX_ID and SEQ_ID. A request that the Fabric delivered twice has two
  * ACKs, each perhaps with the name of an Exchange of its own; and of an OX_ID that was used again unseen the
  * ACK alone may have been captured. */
-static bool names_are_certain(const struct at_hand *s, bool ack)
+static bool names_are_certain(const struct judged_frame *s, bool ack)
 {
     return (s->m->config.trust & FCVI_TRUST_ONCE) != 0 && (!ack || mon_exact(s->m, s->x));
 }
@@ -13,7 +13,7 @@ static bool names_are_certain(const struct at_hand *s, bool ack)
  * has it from a frame that it answers here, so this holds whatever was lost; headless Exchanges are the same
  * one by their identity. FFFFh after a name is not judged: not every provider keeps one. */
 /* CONNECT_RESP2 answers a frame of the responder, so its sender knows whether there is a name, and which. */
-static void check_resp2(struct at_hand *s)
+static void check_resp2(struct judged_frame *s)
 {
     uint64_t seen = fcvi_FC_RX_ID(s->fc);
     const struct exchange *x = s->x;
@@ -27,7 +27,7 @@ static void check_resp2(struct at_hand *s)
                    s->far->frame);
 }
 
-void mon_rules_5_8_rx_id(struct at_hand *s)
+void mon_rules_5_8_rx_id(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
@@ -54,7 +54,7 @@ void mon_rules_5_8_rx_id(struct at_hand *s)
 /* FC-FS (FCVI-5.8.1-01): only the side that holds the Sequence Initiative sends Sequences. A side that uses
  * the initiative has received it, and a side always knows when it passed it on. Only a whole view shows that
  * it was not given back in between. E16: on the last Sequence the bit has no meaning. */
-static void check_initiative(struct at_hand *s)
+static void check_initiative(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     bool retry = s->own->refused != 0 || s->far->refused != 0;
@@ -71,7 +71,7 @@ static void check_initiative(struct at_hand *s)
         x->turn = (uint8_t)(1u - s->who);
 }
 
-void mon_rules_5_8(struct at_hand *s)
+void mon_rules_5_8(struct judged_frame *s)
 {
     mon_rules_5_8_rx_id(s);
     if (s->iu == FCVI_IU_CONNECT_RESP2)

@@ -2,14 +2,15 @@
  * end, with the next FCVI_MSG_ID. */
 #include "rules.h"
 
-static void breach(struct at_hand *s, const char *id, const char *words, const char *wanted, uint64_t other)
+static void breach(struct judged_frame *s, const char *id, const char *words, const char *wanted,
+                   uint64_t other)
 {
     mon_report(s, DH(s, FCVI_HANDLE), fcvi_DH_FCVI_HANDLE(s->dh), FCVI_BREACH_IN_WORDS(id, words, wanted),
                other);
 }
 
 /* FCVI-4.2-01, 5.9.2-01: no setup gave the sender this handle. Only who saw everything can say so. */
-static void unknown_handle(struct at_hand *s)
+static void unknown_handle(struct judged_frame *s)
 {
     const struct pair *p = mon_pair_here(s);
     if (!mon_knows_all(s->m))
@@ -27,7 +28,7 @@ static void unknown_handle(struct at_hand *s)
 /* FCVI-8.4.2-a: after FCVI_ULP_TIMEOUT, R_A_TOV (8.3), what waits is aborted. How soon is not said; who sends
  * a new Message instead, R_A_TOV later still, has not done it. Every Message of the Endpoint is older than
  * its last one. */
-static bool overdue(struct at_hand *s, const struct endpoint *e)
+static bool overdue(struct judged_frame *s, const struct endpoint *e)
 {
     return s->m->knows_r_a_tov && e->level == 3 && e->counting && e->unconfirmed > 0 && e->last != 0 &&
            s->in->time_us >= e->last_at && s->in->time_us - e->last_at > 2 * s->m->config.r_a_tov_us;
@@ -37,7 +38,7 @@ static bool overdue(struct at_hand *s, const struct endpoint *e)
  * not after it has sent a Disconnect IU. Both are the sender's own frames, in its own order. A Peer that went
  * into another setup (5.3.4) has finished none with an Endpoint that it did not confirm; of two answers to a
  * request that came twice it may have taken either. */
-static void check_own_end(struct at_hand *s, struct endpoint *e)
+static void check_own_end(struct judged_frame *s, struct endpoint *e)
 {
     const struct endpoint *mine = mon_endpoint_beside(s->m, s->in->network, s->s_id, e);
     if (mine == NULL || mine->bound == 0)
@@ -59,7 +60,7 @@ static void check_own_end(struct at_hand *s, struct endpoint *e)
 
 /* FCVI-7.7.1-05: the sender has itself sent or accepted a LOGO after the Connection was made; that they
  * logged in again brings none back. */
-static bool left_behind(struct at_hand *s, const struct endpoint *e)
+static bool left_behind(struct judged_frame *s, const struct endpoint *e)
 {
     const struct pair *p = mon_pair_here(s);
     uint64_t left = p == NULL ? 0 : p->left[mon_pair_index(s->s_id, s->d_id)];
@@ -71,7 +72,7 @@ static bool left_behind(struct at_hand *s, const struct endpoint *e)
     return true;
 }
 
-static struct endpoint *check_handle(struct at_hand *s)
+static struct endpoint *check_handle(struct judged_frame *s)
 {
     struct endpoint *e = mon_endpoint_here(s);
     if (e == NULL || e->bound == 0) {
@@ -96,7 +97,7 @@ static struct endpoint *check_handle(struct at_hand *s)
 
 /* FCVI-5.9.6-03, -04, -05: each side counts the Messages of a Connection from 1, and back to 0 after
  * FFFFFFFFh. The sender gives the numbers in the order in which it begins its Messages. */
-static void check_next(struct at_hand *s, struct endpoint *e, uint32_t id)
+static void check_next(struct judged_frame *s, struct endpoint *e, uint32_t id)
 {
     if (e->counting && id != e->next)
         mon_report(s, DH(s, FCVI_MSG_ID), id,
@@ -116,7 +117,7 @@ static void check_next(struct at_hand *s, struct endpoint *e, uint32_t id)
 /* FCVI-4.2-12 in any order: no value comes twice within R_A_TOV (5.9.6-07), and the Message of a value has
  * one Exchange (4.2-02). A setup or a login in between may have begun a new count, and so nothing may be
  * missing. */
-static void check_twice(struct at_hand *s, uint32_t id)
+static void check_twice(struct judged_frame *s, uint32_t id)
 {
     struct endpoint *e = mon_endpoint_make_here(s);
     const struct pair *p = mon_pair_here(s);
@@ -143,7 +144,7 @@ static void check_twice(struct at_hand *s, uint32_t id)
     e->slot = (uint8_t)((e->slot + 1) % RECENT);
 }
 
-void mon_rules_5_9(struct at_hand *s)
+void mon_rules_5_9(struct judged_frame *s)
 {
     uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(s->dh);
     if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || s->own->frame != 0)

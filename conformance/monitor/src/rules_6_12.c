@@ -2,7 +2,7 @@
 #include "rules.h"
 
 /* FCVI-6.12.2-02, -14: what is to be disconnected was set up, or its setup was tried, by one of the two. */
-static void check_subject(struct at_hand *s, const struct endpoint *e)
+static void check_subject(struct judged_frame *s, const struct endpoint *e)
 {
     uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     bool known = mon_knows_all(s->m) && !mon_far_unfollowed(s);
@@ -27,7 +27,7 @@ static void check_subject(struct at_hand *s, const struct endpoint *e)
 /* The setup that is aborted, of which everything was seen, and whether the sender originated it; NULL: not
  * certain. Each side has its own FCVI_CONNECTION_IDs, so one ID may name two setups; and a Peer, or a retry,
  * may know the handle from elsewhere. */
-static const struct exchange *aborted_setup(struct at_hand *s, bool *own)
+static const struct exchange *aborted_setup(struct judged_frame *s, bool *own)
 {
     uint64_t network = (uint64_t)s->in->network << 24, id = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
     const struct setup *mine = mon_pool_find(s->m, &s->m->setups, network | s->s_id, id);
@@ -45,7 +45,7 @@ static const struct exchange *aborted_setup(struct at_hand *s, bool *own)
 
 /* FCVI-6.12.2-02, -03, E04: the handle that the other side gave, when the sender has it: it has answered the
  * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. */
-static void check_setup_handle(struct at_hand *s)
+static void check_setup_handle(struct judged_frame *s)
 {
     bool own;
     const struct exchange *x = aborted_setup(s, &own);
@@ -70,7 +70,7 @@ static void check_setup_handle(struct at_hand *s)
 }
 
 /* FCVI-6.12.2-07: who has sent Messages over a Connection has it established (E74), and aborts no setup. */
-static void check_established(struct at_hand *s, const struct endpoint *e, const struct endpoint *mine)
+static void check_established(struct judged_frame *s, const struct endpoint *e, const struct endpoint *mine)
 {
     if (e == NULL || mine == NULL || e->tainted || mine->tainted || e->last == 0 || e->last < e->bound ||
         mine->speaks == 0 || mine->closed != 0 || e->closed != 0 || e->bound <= s->m->last_gap ||
@@ -84,7 +84,7 @@ static void check_established(struct at_hand *s, const struct endpoint *e, const
 
 /* FCVI-6.12.2-11, 6.13.2-08: no Message completed that was not sent, in either direction (E28). After a login
  * a handle may be used again at once (8.4.2 g), and a Message from before the login may still arrive. */
-static void check_completed(struct at_hand *s, const struct endpoint *a, const char *id)
+static void check_completed(struct judged_frame *s, const struct endpoint *a, const char *id)
 {
     uint64_t seen = fcvi_DH_FCVI_MSG_ID(s->dh);
     if (seen == 0 || fcvi_DH_CONN_SETUP_ABORT(s->dh) || a == NULL || !mon_exact(s->m, s->x))
@@ -118,7 +118,7 @@ static bool may_be_late(struct endpoint *e, struct endpoint *mine)
     return true;
 }
 
-static void request(struct at_hand *s)
+static void request(struct judged_frame *s)
 {
     struct disconnect_facts *d = &s->x->disconnect;
     uint32_t handle = (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh);
@@ -144,7 +144,7 @@ static void request(struct at_hand *s)
 }
 
 /* Without a whole view: the handles of request and response are those of one Connection. */
-static bool linked(struct at_hand *s)
+static bool linked(struct judged_frame *s)
 {
     const struct disconnect_facts *d = &s->x->disconnect;
     if (mon_exact(s->m, s->x))
@@ -156,7 +156,7 @@ static bool linked(struct at_hand *s)
 }
 
 /* FCVI-5.9.4.6-04, -06, 6.13.2-11: the responder repeats what it received. */
-static void repeat(struct at_hand *s)
+static void repeat(struct judged_frame *s)
 {
     const struct disconnect_facts *d = &s->x->disconnect;
     uint64_t seen = fcvi_DH_VI_APP_DISCON(s->dh);
@@ -185,7 +185,7 @@ static void repeat(struct at_hand *s)
 
 /* FCVI-6.13.2-02: the handle that the requester gave for the Connection; FFFFFFFFh where the responder no
  * longer knows it (E06). */
-static void check_handle(struct at_hand *s, const struct endpoint *mine)
+static void check_handle(struct judged_frame *s, const struct endpoint *mine)
 {
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
     bool known = mine != NULL && mine->closed == 0 && mine->bound > s->m->last_gap && !mine->tainted &&
@@ -198,7 +198,7 @@ static void check_handle(struct at_hand *s, const struct endpoint *mine)
                    s->x->disconnect.rqst);
 }
 
-static void response(struct at_hand *s)
+static void response(struct judged_frame *s)
 {
     struct disconnect_facts *d = &s->x->disconnect;
     struct endpoint *mine = mon_endpoint_find(s->m, s->in->network, s->s_id, d->handle);
@@ -232,7 +232,7 @@ static void response(struct at_hand *s)
         far->answered = s->in->number;
 }
 
-void mon_rules_6_12(struct at_hand *s)
+void mon_rules_6_12(struct judged_frame *s)
 {
     FCVI_ASSERT(s->x->group == G_DISCONNECT && mon_is(s->iu, FCVI_IUS_DISCONNECT));
     if (s->iu == FCVI_IU_DISCONNECT_RQST)

@@ -13,7 +13,7 @@ static const struct same same[] = {
 };
 static const struct same echo = {"FCVI-6.7.2-11", "FCVI-6.7.2-07", "FCVI-6.7.2-09", NULL, NULL};
 
-static void compare(struct at_hand *s, const struct same *ids, uint32_t total, uint64_t va,
+static void compare(struct judged_frame *s, const struct same *ids, uint32_t total, uint64_t va,
                     uint32_t va_handle, const char *words, uint64_t other)
 {
     uint64_t seen = fcvi_DH_FCVI_TOT_LEN(s->dh);
@@ -28,7 +28,7 @@ static void compare(struct at_hand *s, const struct same *ids, uint32_t total, u
 }
 
 /* One Exchange, one Message (FCVI-4.2-02), one Connection (5.9.2-01). */
-static void same_message(struct at_hand *s, uint32_t handle, uint32_t id)
+static void same_message(struct judged_frame *s, uint32_t handle, uint32_t id)
 {
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
     if (seen != handle)
@@ -43,7 +43,7 @@ static void same_message(struct at_hand *s, uint32_t handle, uint32_t id)
 
 /* E43: an IU has Immediate Data or has none, so its frames agree. What is missing or out of order shows that
  * two frames have one SEQ_ID, and not that they are of one Sequence. False: they disagree. */
-static bool same_immediate(struct at_hand *s, bool has, uint32_t value)
+static bool same_immediate(struct judged_frame *s, bool has, uint32_t value)
 {
     const struct message_facts *t = &s->x->message;
     bool frames = t->frame_has != has, values = t->frame_value != value;
@@ -61,7 +61,7 @@ static bool same_immediate(struct at_hand *s, bool has, uint32_t value)
 }
 
 /* E43: Immediate Data may stand in all IUs or in the last only; the last has to have it. */
-static void immediate_of_message(struct at_hand *s, bool has, uint32_t value)
+static void immediate_of_message(struct judged_frame *s, bool has, uint32_t value)
 {
     struct message_facts *t = &s->x->message;
     uint64_t bytes = s->own->payload ? (uint64_t)s->own->offset + s->own->length : 0;
@@ -78,7 +78,7 @@ static void immediate_of_message(struct at_hand *s, bool has, uint32_t value)
             s->own->frame);
 }
 
-static void immediate(struct at_hand *s)
+static void immediate(struct judged_frame *s)
 {
     struct message_facts *t = &s->x->message;
     bool has = fcvi_DH_IMM_DATA(s->dh);
@@ -93,7 +93,7 @@ static void immediate(struct at_hand *s)
     t->frame_value = value;
 }
 
-static void request(struct at_hand *s)
+static void request(struct judged_frame *s)
 {
     struct message_facts *t = &s->x->message;
     if (s->own->frame == 0) {
@@ -117,7 +117,7 @@ static void request(struct at_hand *s)
 
 /* The response belongs to the request seen: by the Exchange where that is certain, else because a setup tells
  * that its handle and the request's are the two of one Connection. */
-bool mon_message_linked(struct at_hand *s)
+bool mon_message_linked(struct judged_frame *s)
 {
     const struct message_facts *t = &s->x->message;
     if (mon_exact(s->m, s->x))
@@ -129,7 +129,7 @@ bool mon_message_linked(struct at_hand *s)
 }
 
 /* FCVI-6.3.2-02, 6.5.2-02, 6.7.2-02: the handle that the requester gave for the Connection of the request. */
-static void response_handle(struct at_hand *s, uint32_t seen)
+static void response_handle(struct judged_frame *s, uint32_t seen)
 {
     static const char *const ids[] = {[FCVI_IU_SEND_RESP] = "FCVI-6.3.2-02",
                                       [FCVI_IU_WRITE_RESP] = "FCVI-6.5.2-02",
@@ -145,7 +145,7 @@ static void response_handle(struct at_hand *s, uint32_t seen)
             s->x->message.request);
 }
 
-static void answer(struct at_hand *s)
+static void answer(struct judged_frame *s)
 {
     static const char *const ids[] = {[FCVI_IU_SEND_RESP] = "FCVI-6.3.2-05",
                                       [FCVI_IU_WRITE_RESP] = "FCVI-6.5.2-04",
@@ -164,7 +164,7 @@ static void answer(struct at_hand *s)
         response_handle(s, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
 }
 
-static void response(struct at_hand *s)
+static void response(struct judged_frame *s)
 {
     struct message_facts *t = &s->x->message;
     if (s->own->frame == 0) {
@@ -185,7 +185,7 @@ static void response(struct at_hand *s)
     }
 }
 
-void mon_rules_6_2(struct at_hand *s)
+void mon_rules_6_2(struct judged_frame *s)
 {
     FCVI_ASSERT(s->x->group == G_MESSAGE);
     if (s->who == 0)

@@ -2,7 +2,7 @@
  * whatever was lost; without a whole view two IUs belong together when OX_ID and FCVI_CONNECTION_ID agree. */
 #include "rules.h"
 
-static void repeat_id(struct at_hand *s)
+static void repeat_id(struct judged_frame *s)
 {
     static const char *const ids[] = {[FCVI_IU_CONNECT_RESP1] = "FCVI-6.9.2-09",
                                       [FCVI_IU_CONNECT_RESP2] = "FCVI-6.10.2-09",
@@ -17,7 +17,7 @@ static void repeat_id(struct at_hand *s)
 }
 
 /* FCVI-5.9.4.5-06, -07 */
-static void repeat_retry(struct at_hand *s)
+static void repeat_retry(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     uint64_t seen = fcvi_DH_RESP_RETRY(s->dh);
@@ -29,7 +29,7 @@ static void repeat_retry(struct at_hand *s)
 }
 
 /* FCVI-6.10.2-02: the handle of RESP1. E40: of a refusal the field says nothing, so FFFFFFFFh is as good. */
-static void handle_of_resp2(struct at_hand *s)
+static void handle_of_resp2(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
@@ -42,7 +42,7 @@ static void handle_of_resp2(struct at_hand *s)
 
 /* FCVI-6.11.2-02: the handle of the request. E14: FFFFFFFFh is as good when no Connection comes about,
  * which only RESP1 and RESP2 tell; of two RESP1, to a request that came twice, the later may have refused. */
-static void handle_of_resp3(struct at_hand *s)
+static void handle_of_resp3(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     uint64_t seen = fcvi_DH_FCVI_HANDLE(s->dh);
@@ -58,7 +58,7 @@ static void handle_of_resp3(struct at_hand *s)
 /* Table 12. E40: what follows a refusal may repeat its code, also one that is reserved. RESP3 has that of
  * RESP1, its own, or that of RESP2. Of two RESP1, to a request that came twice, it may be either's. The
  * breach contradicts no earlier frame: the code alone is wrong. */
-static void reason_repeated(struct at_hand *s)
+static void reason_repeated(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     if (!fcvi_DH_CONN_STS(s->dh) || u->resp1 == 0 || s->x->two_answers)
@@ -74,7 +74,7 @@ static void reason_repeated(struct at_hand *s)
 }
 
 /* E44 and E43: the frames of one IU carry the same Device_Header. */
-static void same_header(struct at_hand *s)
+static void same_header(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     uint64_t seen = fcvi_DH_FCVI_CONNECTION_ID(s->dh);
@@ -84,7 +84,7 @@ static void same_header(struct at_hand *s)
                    u->rqst);
 }
 
-void mon_rules_6_8(struct at_hand *s)
+void mon_rules_6_8(struct judged_frame *s)
 {
     if (s->iu == FCVI_IU_CONNECT_RQST) {
         same_header(s);

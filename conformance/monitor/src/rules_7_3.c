@@ -3,7 +3,7 @@
 
 /* FCVI-4.2-39, E77: Endpoints of different Reliability Levels are not connected. The responder has the
  * request that it accepts. */
-static void check_levels(struct at_hand *s)
+static void check_levels(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     bool accept = s->iu == FCVI_IU_CONNECT_RESP1 && !fcvi_DH_CONN_STS(s->dh);
@@ -20,7 +20,7 @@ static void check_levels(struct at_hand *s)
 /* The requester asked for one address and named its own; who accepts has matched them (4.2-33) and says them
  * the other way round. Only the address's content counts: not how long its padding is. Peers compare the
  * Discriminators of their remote addresses, and each names its own as it likes (VI-DG 6.7, E140). */
-static void check_exchanged(struct at_hand *s, const char *id, uint32_t byte, const char *words,
+static void check_exchanged(struct judged_frame *s, const char *id, uint32_t byte, const char *words,
                             const struct address *mine, const struct address *asked)
 {
     bool host = mine->host != asked->host, peers = s->x->setup.mode != 1;
@@ -40,7 +40,7 @@ static void check_exchanged(struct at_hand *s, const char *id, uint32_t byte, co
 }
 
 /* FCVI-6.9.3-04, -05 */
-static void check_addresses(struct at_hand *s)
+static void check_addresses(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     if (s->iu != FCVI_IU_CONNECT_RESP1 || fcvi_DH_CONN_STS(s->dh) || !s->end_sequence || u->rqst == 0 ||
@@ -54,14 +54,14 @@ static void check_addresses(struct at_hand *s)
                     &u->rqst_offer.local);
 }
 
-void mon_rules_7_3(struct at_hand *s)
+void mon_rules_7_3(struct judged_frame *s)
 {
     check_levels(s);
     check_addresses(s);
 }
 
 /* The Endpoint of the sender, in the Connection of the Message at hand; NULL: not known. */
-static inline const struct endpoint *sender_of(struct at_hand *s)
+static inline const struct endpoint *sender_of(struct judged_frame *s)
 {
     struct endpoint *e = mon_endpoint_known(s);
     const struct endpoint *mine = e == NULL ? NULL : mon_endpoint_beside(s->m, s->in->network, s->s_id, e);
@@ -70,7 +70,7 @@ static inline const struct endpoint *sender_of(struct at_hand *s)
 }
 
 /* FCVI-7.3-04: no Message is longer than the sender's own VI allows. */
-static void check_most(struct at_hand *s)
+static void check_most(struct judged_frame *s)
 {
     const struct endpoint *e = mon_endpoint_known(s);
     uint64_t total = fcvi_DH_FCVI_TOT_LEN(s->dh);
@@ -83,7 +83,7 @@ static void check_most(struct at_hand *s)
 }
 
 /* FCVI-T17-0, -1: a VI that is not enabled for it serves no RDMA; who moves no byte touches no memory. */
-static void check_rights(struct at_hand *s)
+static void check_rights(struct judged_frame *s)
 {
     bool write = s->iu == FCVI_IU_WRITE_RESP;
     uint64_t bytes = write ? s->x->message.total : s->f->payload_length;
@@ -98,7 +98,7 @@ static void check_rights(struct at_hand *s)
                    e->bound);
 }
 
-void mon_rules_7_3_rights(struct at_hand *s)
+void mon_rules_7_3_rights(struct judged_frame *s)
 {
     if (s->own->frame == 0 && (s->iu == FCVI_IU_WRITE_RESP || s->iu == FCVI_IU_READ_RESP))
         check_rights(s);
@@ -106,7 +106,7 @@ void mon_rules_7_3_rights(struct at_hand *s)
 
 /* FCVI-5.8.2-03, -04 with 7.3-06: the frames of requests use Preference as the sender's Endpoint said in its
  * setup (E34: each end for itself, responses either way). With Priority Enable the byte is not CS_CTL. */
-void mon_rules_5_8_2(struct at_hand *s)
+void mon_rules_5_8_2(struct judged_frame *s)
 {
     const struct endpoint *mine = mon_is(s->iu, FCVI_IUS_MSG_RQST) ? sender_of(s) : NULL;
     if (mine == NULL)
@@ -134,7 +134,7 @@ void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x)
 }
 
 /* With this frame the Message is confirmed, be its Last_Sequence right or not. */
-static bool answers_all(const struct at_hand *s)
+static bool answers_all(const struct judged_frame *s)
 {
     uint64_t bytes = s->own->payload ? (uint64_t)s->own->offset + s->own->length : 0;
     bool data = s->iu == FCVI_IU_READ_RESP && bytes < fcvi_DH_FCVI_TOT_LEN(s->dh);
@@ -144,7 +144,7 @@ static bool answers_all(const struct at_hand *s)
 /* FCVI-7.3-14, E33: in Reliable Reception at most N + 1 Messages wait for their responses, N the larger of
  * what the two ends said. A response is counted when it is seen, which is before its receiver has it: the
  * sender has at least as many open as are counted here. */
-void mon_rules_7_3_depth(struct at_hand *s)
+void mon_rules_7_3_depth(struct judged_frame *s)
 {
     uint32_t network = s->in->network;
     bool request = s->who == 0 && s->own->frame == 0, response = !request;

@@ -1,8 +1,8 @@
 /* 7.5: which ports a FARP names, and which fields a FARP-REPLY repeats from the FARP-REQ. */
 #include "rules.h"
 
-static void same(struct at_hand *s, struct fcvi_place place, uint64_t seen, const char *id, const char *words,
-                 uint64_t wanted, uint64_t other)
+static void same(struct judged_frame *s, struct fcvi_place place, uint64_t seen, const char *id,
+                 const char *words, uint64_t wanted, uint64_t other)
 {
     if (seen != wanted)
         mon_report(s, place, seen, FCVI_BREACH(id, words, wanted), other);
@@ -18,7 +18,7 @@ static struct farp *known(struct fcvi_monitor *m, uint32_t network, uint32_t por
     return NULL;
 }
 
-static void remember(struct at_hand *s, const uint8_t *p)
+static void remember(struct judged_frame *s, const uint8_t *p)
 {
     struct farp now = {
         s->in->number, fcvi_FARP_Requesting_Port_Name(p),       s->in->network,
@@ -46,7 +46,7 @@ enum {
  * (7.5, note). No FC-4 may change these fields (RFC 2625 5.3), so it does not matter which FC-4 of the port
  * replies. Where the FARP-REQs of a port differ, the reply may be to any of them; two ports may also have had
  * the N_Port Identifier one after the other. The port that replies may know the name better, from a login. */
-static void repeats(struct at_hand *s, const uint8_t *p, uint16_t base)
+static void repeats(struct judged_frame *s, const uint8_t *p, uint16_t base)
 {
     const struct farp *asked = mon_knows_all(s->m) ? known(s->m, s->in->network, s->d_id) : NULL;
     if (asked == NULL || asked->several || asked->codes != MATCH_IP || asked->action != ASKED)
@@ -63,7 +63,7 @@ static void repeats(struct at_hand *s, const uint8_t *p, uint16_t base)
              asked->frame);
 }
 
-void mon_rules_7_5(struct at_hand *s, uint8_t command)
+void mon_rules_7_5(struct judged_frame *s, uint8_t command)
 {
     if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_FARP_LENGTH)
         return;

@@ -3,7 +3,7 @@
 
 /* FC-FS (FCVI-5.8.1-01): a frame is no longer than its receiver said at login. Its sender has that
  * PLOGI or ACC. */
-static void check_size(struct at_hand *s, const struct pair *p)
+static void check_size(struct judged_frame *s, const struct pair *p)
 {
     unsigned far = mon_pair_index(s->d_id, s->s_id);
     size_t length = s->f->input.length - 24;
@@ -18,7 +18,7 @@ static void check_size(struct at_hand *s, const struct pair *p)
 
 /* FCVI-7.7.1-05: who has sent or accepted a LOGO has no Connection with that port, and sends it no
  * IU before another PLOGI. These are the sender's own frames; a PLOGI that was missed would excuse it. */
-void mon_rules_7_7(struct at_hand *s)
+void mon_rules_7_7(struct judged_frame *s)
 {
     const struct pair *p = mon_pair_here(s);
     if (p == NULL || !mon_exact(s->m, s->x))
@@ -45,7 +45,7 @@ static uint16_t largest(const uint8_t *login)
 enum { COMMON_FEATURES = 8 }; /* bytes up to them */
 
 /* 5.6: what the service parameters say and lack. E17: which bit C is, is judged elsewhere. */
-static struct login parameters(const struct at_hand *s)
+static struct login parameters(const struct judged_frame *s)
 {
     struct login l = {.frame = s->in->number};
     if (s->f->payload_length < FCVI_ELS_LENGTH + COMMON_FEATURES)
@@ -60,7 +60,7 @@ static struct login parameters(const struct at_hand *s)
 }
 
 /* FC-FS: the ACC of a PLOGI has Service Parameters. What else an LS_ACC has depends on what it answers. */
-static void check_acceptance(struct at_hand *s)
+static void check_acceptance(struct judged_frame *s)
 {
     struct fcvi_place place = {"Data_Field", 24, (uint16_t)s->f->payload_length, 0, 0};
     if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
@@ -70,7 +70,7 @@ static void check_acceptance(struct at_hand *s)
                    0);
 }
 
-static void learn_name(const struct at_hand *s, struct pair *p, unsigned me)
+static void learn_name(const struct judged_frame *s, struct pair *p, unsigned me)
 {
     if (s->f->payload_length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
         p->name[me] = (struct name){fcvi_LOGIN_Port_Name(s->f->payload + FCVI_ELS_LENGTH), s->in->number};
@@ -79,7 +79,7 @@ static void learn_name(const struct at_hand *s, struct pair *p, unsigned me)
 /* The ACC of a PLOGI that was under way may come after the LOGO, and then the port is
  * logged in all the same: only a login that is older than any frame under way is certainly over. A
  * PLOGI that was not seen has its answer within 2 R_A_TOV or none (FC-FS). */
-static void logged_out(const struct at_hand *s, struct pair *p, unsigned me)
+static void logged_out(const struct judged_frame *s, struct pair *p, unsigned me)
 {
     const struct fcvi_monitor *m = s->m;
     uint64_t now = s->in->time_us, r_a_tov = m->config.r_a_tov_us;
@@ -89,7 +89,7 @@ static void logged_out(const struct at_hand *s, struct pair *p, unsigned me)
     p->left[me] = p->used ? s->in->number : p->left[me];
 }
 
-static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t command)
+static void request(struct judged_frame *s, struct pair *p, unsigned me, uint8_t command)
 {
     p->used = command == FCVI_ELS_LOGO && mon_knows_all(s->m) && p->confirmed > p->voided &&
               p->els[me] != FCVI_ELS_PLOGI && p->els[1 - me] != FCVI_ELS_PLOGI;
@@ -107,7 +107,7 @@ static void request(struct at_hand *s, struct pair *p, unsigned me, uint8_t comm
     learn_name(s, p, me);
 }
 
-void mon_login_services(struct at_hand *s)
+void mon_login_services(struct judged_frame *s)
 {
     if (s->f->payload_length < FCVI_ELS_LENGTH)
         return;

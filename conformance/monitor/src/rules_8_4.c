@@ -1,7 +1,7 @@
 /* 8.4.2 f with 4.2: a handle that is in use, or was not long ago, is not given to another Connection. */
 #include "rules.h"
 
-static void report(struct at_hand *s, struct fcvi_rule rule, uint64_t other)
+static void report(struct judged_frame *s, struct fcvi_rule rule, uint64_t other)
 {
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
     struct fcvi_place place =
@@ -12,7 +12,7 @@ static void report(struct at_hand *s, struct fcvi_rule rule, uint64_t other)
 
 /* FCVI-4.2-09. The port knows its own Connections: it sent RESP2 or RESP3 for this one, and no Disconnect IU
  * since. The two requests of Peer-to-Peer (5.3.3) use the handle of the same Endpoint. */
-static void in_use(struct at_hand *s, const struct endpoint *e)
+static void in_use(struct judged_frame *s, const struct endpoint *e)
 {
     bool request = s->iu == FCVI_IU_CONNECT_RQST;
     bool peers = request ? fcvi_DH_CONN_MODE(s->dh) != 1 : s->x->setup.mode != 1;
@@ -25,7 +25,7 @@ static void in_use(struct at_hand *s, const struct endpoint *e)
 }
 
 /* When the Endpoint certainly was not in Error yet: its port finished the setup, or began a Message. */
-static uint64_t alive_at(const struct at_hand *s, const struct endpoint *e)
+static uint64_t alive_at(const struct judged_frame *s, const struct endpoint *e)
 {
     const struct endpoint *far = mon_endpoint_find(s->m, s->in->network, e->peer, e->peer_handle);
     bool paired = far != NULL && far->peer == e->owner && far->peer_handle == e->handle;
@@ -34,7 +34,7 @@ static uint64_t alive_at(const struct at_hand *s, const struct endpoint *e)
 
 /* FCVI-8.4.2-f2 (E57). R_A_TOV runs from the Error state at the earliest, which nobody sees; so it is counted
  * from what the Endpoint did before. A Disconnect that was completed was answered in one direction. */
-static void too_soon(struct at_hand *s, const struct endpoint *e)
+static void too_soon(struct judged_frame *s, const struct endpoint *e)
 {
     uint64_t alive = alive_at(s, e), now = s->in->time_us;
     if (s->m->knows_r_a_tov && now >= alive && now - alive < s->m->config.r_a_tov_us)
@@ -53,7 +53,7 @@ static void too_soon(struct at_hand *s, const struct endpoint *e)
 
 /* A retry (8.5.4) has the handle of the first try. In any other order than that of sending a request may be
  * older than the Connection, and a logout that was not captured has freed the handle (8.4.2 g). */
-void mon_rules_8_4(struct at_hand *s)
+void mon_rules_8_4(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     bool request = s->iu == FCVI_IU_CONNECT_RQST, accept = s->iu == FCVI_IU_CONNECT_RESP1 && !u->refused;
@@ -77,7 +77,7 @@ void mon_rules_8_4(struct at_hand *s)
 /* FCVI-8.4.2-a, -e: a response that is due has not come within FCVI_ULP_TIMEOUT, which is R_A_TOV (8.3), and
  * the originator gives the Message up: its Endpoint is in Error. In class 2, or earlier, an abort may have
  * other reasons. Who is given up waits for nothing more (7.3). */
-void mon_rules_8_4_abort(struct at_hand *s)
+void mon_rules_8_4_abort(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     FCVI_ASSERT(x->group == G_MESSAGE);

@@ -1,12 +1,12 @@
 /* 8.5.4 and 5.9.10: FCVI_CONNECTION_IDs, and what a retry repeats. */
 #include "rules.h"
 
-static struct setup *setup_find(struct at_hand *s, uint32_t originator, uint32_t id)
+static struct setup *setup_find(struct judged_frame *s, uint32_t originator, uint32_t id)
 {
     return mon_pool_find(s->m, &s->m->setups, (uint64_t)s->in->network << 24 | originator, id);
 }
 
-static bool still_open(struct at_hand *s, const struct setup *u)
+static bool still_open(struct judged_frame *s, const struct setup *u)
 {
     const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, u->peer, u->ox_id);
     const struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, u->peer, false);
@@ -16,7 +16,7 @@ static bool still_open(struct at_hand *s, const struct setup *u)
 
 /* FCVI-5.9.10-03: unique among the setups that the originator has open. It knows its own; only a whole view
  * shows that none ended. */
-static void check_unique(struct at_hand *s, uint32_t id)
+static void check_unique(struct judged_frame *s, uint32_t id)
 {
     const struct setup *old = setup_find(s, s->s_id, id);
     if (old == NULL || old->frame <= s->m->last_gap || old->frame >= s->x->born || !still_open(s, old))
@@ -29,7 +29,7 @@ static void check_unique(struct at_hand *s, uint32_t id)
 
 /* FCVI-8.5.3-b: the ID of a setup that its originator gave up is not used again before a Disconnect and
  * R_A_TOV. */
-static void check_failed(struct at_hand *s, uint32_t id)
+static void check_failed(struct judged_frame *s, uint32_t id)
 {
     const struct setup *old = setup_find(s, s->s_id, id);
     if (old == NULL || old->frame <= s->m->last_gap || old->frame >= s->x->born)
@@ -51,13 +51,13 @@ static void check_failed(struct at_hand *s, uint32_t id)
 }
 
 /* A CONNECT_RQST that was aborted in its first frames never sent its handle (E44, 8.5.2 a). */
-static bool untold(struct at_hand *s)
+static bool untold(struct judged_frame *s)
 {
     const struct pair *p = mon_pair_here(s);
     return p == NULL || p->untold[mon_pair_index(s->s_id, s->d_id)] != 0;
 }
 
-static void note_untold(struct at_hand *s)
+static void note_untold(struct judged_frame *s)
 {
     struct pair *p = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true);
     uint64_t *one = &p->untold[mon_pair_index(s->s_id, s->d_id)];
@@ -68,7 +68,7 @@ static void note_untold(struct at_hand *s)
 }
 
 /* FCVI-8.5.4-a1: a retry has the handle of a request made before to the same port, and a new ID (E37). */
-static void check_retry(struct at_hand *s, uint32_t id, const struct endpoint *e)
+static void check_retry(struct judged_frame *s, uint32_t id, const struct endpoint *e)
 {
     bool known = e != NULL && e->asked != 0 && e->asked_peer == s->d_id;
     if (!known && mon_knows_all(s->m) && !untold(s))
@@ -88,7 +88,7 @@ static void check_retry(struct at_hand *s, uint32_t id, const struct endpoint *e
 
 /* FCVI-8.5.4-01: once and only once. Both tries are the sender's own; one in between may be missing
  * elsewhere. */
-static void check_once(struct at_hand *s, const struct endpoint *e)
+static void check_once(struct judged_frame *s, const struct endpoint *e)
 {
     if (e != NULL && e->asked > s->m->last_gap && e->asked_retry && e->asked_peer == s->d_id &&
         mon_exact(s->m, s->x))
@@ -99,7 +99,7 @@ static void check_once(struct at_hand *s, const struct endpoint *e)
 }
 
 /* The FCVI_CONNECTION_ID is used from the first frame of the request on. */
-static void take_id(struct at_hand *s, uint32_t id)
+static void take_id(struct judged_frame *s, uint32_t id)
 {
     if ((s->m->config.trust & FCVI_TRUST_ALL) != 0 && mon_exact(s->m, s->x)) {
         check_unique(s, id);
@@ -116,7 +116,7 @@ static void take_id(struct at_hand *s, uint32_t id)
 }
 
 /* The Exchange of the first try; NULL: not known. */
-static const struct exchange *first_try(struct at_hand *s)
+static const struct exchange *first_try(struct judged_frame *s)
 {
     const struct setup_facts *u = &s->x->setup;
     const struct exchange *x = mon_exchange_find(s->m, s->in->network, s->s_id, s->d_id, u->first_ox_id);
@@ -129,7 +129,7 @@ static const struct exchange *first_try(struct at_hand *s)
 /* FCVI-8.5.4-a1: who has sent a Message over the Connection is connected, and no longer in Pending Connect.
  * One that has sent RESP2 only may still be (NOTE of 8.5.3 a, C.4.1 rules 9 and 10, E142); and what Peers do
  * is another matter (E51). */
-static void check_pending(struct at_hand *s)
+static void check_pending(struct judged_frame *s)
 {
     const struct exchange *x = first_try(s);
     if (x == NULL || x->setup.mode != 1 || !x->setup.bound || x->tainted != 0)
@@ -144,7 +144,7 @@ static void check_pending(struct at_hand *s)
 }
 
 /* FCVI-8.5.3-a: by the time that the retry is answered and goes on, the first try was aborted. */
-static void check_aborted(struct at_hand *s)
+static void check_aborted(struct judged_frame *s)
 {
     const struct exchange *x = first_try(s);
     if (x != NULL && x->aborted == 0 && x->over == 0 && x->setup.resp2 == 0)
@@ -154,7 +154,7 @@ static void check_aborted(struct at_hand *s)
                    x->born);
 }
 
-static void note_first(struct at_hand *s, const struct endpoint *e)
+static void note_first(struct judged_frame *s, const struct endpoint *e)
 {
     const struct setup *u =
         e != NULL && e->asked_peer == s->d_id ? setup_find(s, s->s_id, e->asked_id) : NULL;
@@ -165,7 +165,7 @@ static void note_first(struct at_hand *s, const struct endpoint *e)
 }
 
 /* The handle is known from the frame on that has the last of its bytes (E44). */
-static void take_handle(struct at_hand *s, uint32_t id)
+static void take_handle(struct judged_frame *s, uint32_t id)
 {
     struct endpoint *e = mon_endpoint_find(s->m, s->in->network, s->s_id, s->x->setup.rqst_handle);
     if (fcvi_DH_RQST_RETRY(s->dh)) {
@@ -183,7 +183,7 @@ static void take_handle(struct at_hand *s, uint32_t id)
     e->asked_retry = (uint8_t)fcvi_DH_RQST_RETRY(s->dh);
 }
 
-void mon_rules_8_5(struct at_hand *s)
+void mon_rules_8_5(struct judged_frame *s)
 {
     struct setup_facts *u = &s->x->setup;
     if (s->iu == FCVI_IU_CONNECT_RESP2 && u->retry && fcvi_DH_RESP_RETRY(s->dh))

@@ -1,5 +1,5 @@
 /* How far what was seen can be trusted: gaps, evictions, and sides that broke a rule. It calls no rule. */
-#include "at_hand.h"
+#include "judged_frame.h"
 
 void fcvi_monitor_gap(struct fcvi_monitor *m)
 {
@@ -29,7 +29,7 @@ bool mon_knows_exchanges(const struct fcvi_monitor *m)
            m->endpoints.evicted == 0 && m->setups.evicted == 0;
 }
 
-bool mon_far_good(struct at_hand *s)
+bool mon_far_good(struct judged_frame *s)
 {
     unsigned tainted = s->x->tainted;
     bool good = (tainted >> (1u - s->who) & 1u) == 0;

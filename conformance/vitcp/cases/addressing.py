@@ -9,7 +9,7 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, DELIVERY, DUT_DISCRIMINATOR, LEVELS, OF_LEVEL, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, Link,
+    CLIENT, DELIVERY, DUT_DISCRIMINATOR, LEVELS, OF_LEVEL, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE,
     address, asked, attributes_of, call_out, connect, connect_request, create, default_level, host, opened, wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, deliver, pattern
@@ -292,10 +292,6 @@ def differing(t: Scenario) -> None:
         t.require(code == "VIP_SUCCESS", "VITCP-2.2.1-06", "VipConnectAccept with the VI that matches", code, "VIP_SUCCESS")
         t.expect(ACCEPT, "VITCP-4.3-09", stream=stream)
     t.control("the VI that matches was tried as well")
-
-
-def _link_words(link: Link) -> str:
-    return f"{link.role} at {link.level}"
 
 
 __all__ = ["CLIENT", "DUT_DISCRIMINATOR", "TESTER_DISCRIMINATOR", "deliver"]

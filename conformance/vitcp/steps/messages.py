@@ -10,9 +10,8 @@ from fcvi.engine.scenario import NotThere
 from fcvi.engine.upper import Completion
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
-from fcvi.vitcp.stream import Received
 from fcvi.vitcp.watch import Message
-from fcvi.vitcp.wire import END, IMMEDIATE, MASK16, MASK32, NOP, READ_REQUEST, READ_RESPONSE, SEND, WRITE, Pdu
+from fcvi.vitcp.wire import END, IMMEDIATE, MASK32, NOP, READ_REQUEST, READ_RESPONSE, SEND, WRITE, Pdu
 
 from .connection import Link
 
@@ -429,8 +428,3 @@ def broken(link: Link, requirement: str, *, code: bool = True) -> None:
 
 def _state(t: Scenario, vi: int) -> str:
     return t.call("VipQueryVi", vi=vi).text("State")
-
-
-def credits_of(link: Link, one: Received) -> int:
-    """How many receive Descriptors of the DUT are left by the count of a PDU."""
-    return (one.pdu.rx - len(link.stream.watch.known.sent)) & MASK16

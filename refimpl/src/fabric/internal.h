@@ -130,7 +130,6 @@ bool fcvi_fabric_take(struct fcvi_fabric *f, uint64_t now, uint32_t *from, uint3
                       size_t capacity, struct fcvi_input *in);
 
 /* fabric_route.c */
-void fcvi_fabric_carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to);
 void fcvi_fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *bytes, uint32_t length,
                       uint8_t sof, uint8_t eof);
 void fcvi_fabric_link_control(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *fc,

@@ -4,6 +4,8 @@
 enum { LINK_CONTROL = 0xC };
 enum { INVALID_D_ID = 0x01, NOT_AVAILABLE = 0x03, FABRIC_BUSY = 1, RETRYABLE = 1, NOT_RETRYABLE = 2 };
 
+static void carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to);
+
 /* ---- frames that the Fabric makes ---- */
 
 void fcvi_fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *bytes, uint32_t length,
@@ -11,7 +13,7 @@ void fcvi_fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uin
 {
     struct fabric_parcel p = {at, FCVI_FABRIC_ITSELF, length, bytes, sof, eof};
     f->counters.own++;
-    fcvi_fabric_carry(f, &p, to);
+    carry(f, &p, to);
 }
 
 /* ACK_1, F_RJT or F_BSY to the frame fc: it says which frame it speaks of, and from the other side. */
@@ -56,7 +58,7 @@ static void busy(struct fcvi_fabric *f, const struct fabric_parcel *p, uint8_t r
 
 /* ---- one frame to one destination ---- */
 
-void fcvi_fabric_carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to)
+static void carry(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to)
 {
     struct fabric_verdict v = fcvi_fabric_judge(f, p, to);
     if (v.drop) {
@@ -83,7 +85,7 @@ static void broadcast(struct fcvi_fabric *f, const struct fabric_parcel *p)
         if (to == p->from || !fabric_port_at(f, to)->up)
             continue;
         f->counters.copied += copies++ != 0;
-        fcvi_fabric_carry(f, p, to);
+        carry(f, p, to);
     }
     f->counters.dropped += copies == 0;
 }
@@ -103,7 +105,7 @@ static void route(struct fcvi_fabric *f, const struct fabric_parcel *p)
         return;
     }
     if (fabric_present(f) && (d_id == FABRIC_F_PORT || d_id == FABRIC_NAME_SERVER)) {
-        fcvi_fabric_carry(f, p, FCVI_FABRIC_ITSELF);
+        carry(f, p, FCVI_FABRIC_ITSELF);
         return;
     }
     if (to == FABRIC_NONE && f->config.topology == FCVI_POINT_TO_POINT && f->ports == 2)
@@ -113,7 +115,7 @@ static void route(struct fcvi_fabric *f, const struct fabric_parcel *p)
     else if (!fabric_port_at(f, to)->up)
         unreachable(f, p, NOT_AVAILABLE);
     else
-        fcvi_fabric_carry(f, p, to);
+        carry(f, p, to);
 }
 
 void fcvi_fabric_send(struct fcvi_fabric *fabric, uint64_t now, uint32_t from, const uint8_t *bytes,

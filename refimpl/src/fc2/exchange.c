@@ -115,7 +115,7 @@ uint16_t fcvi_fc2_transient_rx_id(struct fcvi_port *p)
 
 /* Two remote ports may use the same numbers at once: the key has the S_ID in it (E47). Of two with one OX_ID
  * the later counts: the earlier one is over for its originator (5.4). */
-struct exchange *fcvi_fc2_exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id)
+static struct exchange *find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id)
 {
     struct exchange *found = NULL;
     const struct table *t = &p->by_exchange;
@@ -130,8 +130,8 @@ struct exchange *fcvi_fc2_exchange_find(struct fcvi_port *p, bool originator, ui
 
 struct exchange *fcvi_fc2_exchange_of(struct fcvi_port *p, const struct fcvi_frame *f)
 {
-    return fcvi_fc2_exchange_find(p, fcvi_FC_Exchange_Context(f->fc), (uint32_t)fcvi_FC_S_ID(f->fc),
-                                  (uint16_t)fcvi_FC_OX_ID(f->fc));
+    return find(p, fcvi_FC_Exchange_Context(f->fc), (uint32_t)fcvi_FC_S_ID(f->fc),
+                (uint16_t)fcvi_FC_OX_ID(f->fc));
 }
 
 /* A connection may have had any number of Messages open: their ABTS leave room for other frames. */

@@ -123,7 +123,6 @@ struct exchange *fcvi_fc2_exchange_open(struct fcvi_port *p, enum exchange_kind 
                                         uint32_t peer);
 struct exchange *fcvi_fc2_exchange_accept(struct fcvi_port *p, enum exchange_kind kind, uint32_t owner,
                                           const struct fcvi_frame *f);
-struct exchange *fcvi_fc2_exchange_find(struct fcvi_port *p, bool originator, uint32_t peer, uint16_t ox_id);
 struct exchange *fcvi_fc2_exchange_of(struct fcvi_port *p, const struct fcvi_frame *f);
 bool fcvi_fc2_exchanges_left(const struct fcvi_port *p);
 void fcvi_fc2_exchange_ids_clear(struct fcvi_port *p);
@@ -192,7 +191,6 @@ void fcvi_fc2_hosts_forget(struct fcvi_port *p, uint32_t id);
 
 /* login.c: N_Port Login (5.6) and logout (7.7.1) */
 void fcvi_fc2_put_fabric_parameters(const struct fcvi_port *p, uint8_t *out);
-void fcvi_fc2_put_service_parameters(const struct fcvi_port *p, uint8_t *out);
 uint8_t *fcvi_fc2_els_request(struct fcvi_port *p, struct remote_port *r, uint8_t command, uint16_t payload);
 uint8_t *fcvi_fc2_els_reply(struct fcvi_port *p, const struct fcvi_frame *f, uint8_t command,
                             uint16_t payload);
@@ -236,7 +234,6 @@ void fcvi_fc2_fan_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_fc2_adisc_reply(struct fcvi_port *p, struct remote_port *r, const struct fcvi_frame *f);
 void fcvi_fc2_adisc_timeout(struct fcvi_port *p, struct remote_port *r);
 void fcvi_fc2_adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
-void fcvi_fc2_link_ready(struct fcvi_port *p);
 void fcvi_fc2_remote_validate(struct fcvi_port *p, struct remote_port *r);
 bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id);
 

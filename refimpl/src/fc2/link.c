@@ -9,7 +9,7 @@ bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
 }
 
 /* The link can be used: what waited for it goes on. */
-void fcvi_fc2_link_ready(struct fcvi_port *p)
+static void link_ready(struct fcvi_port *p)
 {
     p->link = LINK_UP;
     p->fc4->link_ready(p);
@@ -122,7 +122,7 @@ void fcvi_fc2_flogi_reply(struct fcvi_port *p, const struct fcvi_frame *f)
     else if (!same)
         start_over(p, id);
     fcvi_fc2_name_server_forgets(p);
-    fcvi_fc2_link_ready(p);
+    link_ready(p);
 }
 
 /* No FAN: then FLOGI instead (E83). No FLOGI reply: what there was is over, and FLOGI is repeated, since
@@ -163,7 +163,7 @@ static bool same_port(const struct remote_port *r, const struct fcvi_frame *f)
 static void validated(struct fcvi_port *p, struct remote_port *r)
 {
     r->suspended = false;
-    fcvi_fc2_link_ready(p);
+    link_ready(p);
 }
 
 /* Nobody knows who is there: what leads there is no mapping any more. */
@@ -241,7 +241,7 @@ void fcvi_fc2_fan_receive(struct fcvi_port *p, const struct fcvi_frame *f)
         return;
     }
     validate_all(p, true);
-    fcvi_fc2_link_ready(p);
+    link_ready(p);
 }
 
 /* ---- events ---- */

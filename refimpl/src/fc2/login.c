@@ -21,7 +21,7 @@ void fcvi_fc2_put_fabric_parameters(const struct fcvi_port *p, uint8_t *out)
 }
 
 /* Those of PLOGI, with C and S set: bit 31, as FC-FS defines it, not 30 (E17). */
-void fcvi_fc2_put_service_parameters(const struct fcvi_port *p, uint8_t *out)
+static void put_service_parameters(const struct fcvi_port *p, uint8_t *out)
 {
     fcvi_fc2_put_fabric_parameters(p, out);
     fcvi_set_LOGIN_CIRO(out, 1);
@@ -100,7 +100,7 @@ void fcvi_fc2_login_start(struct fcvi_port *p, uint32_t id)
         return; /* under way, or no room: the setup's timer ends the wait */
     uint8_t *out = fcvi_fc2_els_request(p, r, FCVI_ELS_PLOGI, 4 + FCVI_LOGIN_LENGTH);
     if (out != NULL)
-        fcvi_fc2_put_service_parameters(p, out + 28);
+        put_service_parameters(p, out + 28);
 }
 
 /* 7.7.1: with another name it is another port, and no Host Address is known to lead there. Zero: a name that
@@ -157,7 +157,7 @@ void fcvi_fc2_login_request(struct fcvi_port *p, const struct fcvi_frame *f)
     uint8_t *out = fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4 + FCVI_LOGIN_LENGTH);
     if (out == NULL)
         return;
-    fcvi_fc2_put_service_parameters(p, out + 28);
+    put_service_parameters(p, out + 28);
     take_service_parameters(p, r, f->payload + 4);
     login_done(p, r);
 }

@@ -127,7 +127,8 @@ void fcvi_message_rx_note(struct message *m, const struct fcvi_frame *f);
 void fcvi_message_rx_done(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 void fcvi_message_rx_confirmed(struct fcvi_port *p, struct vi *vi);
 
-/* message_order.c, runs.c: Messages and frames on an Out-of-Order Fabric (Annex B rules 4c, 5b, 6e, 7) */
+/* message_order.c, message_runs.c: Messages and frames on an Out-of-Order Fabric (Annex B rules 4c, 5b, 6e,
+ * 7) */
 bool fcvi_message_order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void fcvi_message_order_timeout(struct fcvi_port *p, struct vi *vi);
 void fcvi_message_order_drop_held(struct fcvi_port *p, struct vi *vi);

@@ -64,32 +64,6 @@ static uint8_t level_of(uint64_t code)
     return NO_LEVEL;
 }
 
-/* False when it is no payload of this revision (R27). VI_REVISION of an answer is not compared (R30). */
-bool fcvi_rev1_take_payload(struct setup *s)
-{
-    const uint8_t *in = s->buffer;
-    s->reason_in = fcvi_rev1_reason_in(s->reason_in);
-    if (s->received != FCVI_CONN_REV1_LENGTH)
-        return false;
-    s->remote_handle = (uint32_t)fcvi_CONN_REV1_VI_RQST_HANDLE(in);
-    struct fcvi_address remote, local; /* as the other side sees them */
-    bool first = take_address(fcvi_CONN_REV1_VI_LOC_ADDR(in), &remote);
-    bool second = take_address(fcvi_CONN_REV1_VI_REM_ADDR(in), &local);
-    if (!s->originator) {
-        s->remote = remote;
-        s->local = local;
-    }
-    const uint8_t *a = fcvi_CONN_REV1_VI_LOC_ATTRS(in);
-    s->remote_attributes = (struct fcvi_attributes){
-        .reliability = level_of(fcvi_ATTRS_REV1_RELIABILITY_LVL(a)),
-        .max_transfer_size = (uint32_t)fcvi_ATTRS_REV1_MAX_TRANS_SIZE(a),
-        .rdma_write = fcvi_ATTRS_REV1_EnRdmaWr(a),
-        .rdma_read = fcvi_ATTRS_REV1_EnRdmaRd(a),
-        .preference = fcvi_QOS_REV1_Precedence(fcvi_ATTRS_REV1_VIP_QOS(a)) == FCVI_REV1_PRECEDENCE_PRIORITY,
-    };
-    return (s->originator || fcvi_CONN_REV1_VI_REVISION(in) == REVISION) && first && second;
-}
-
 /* ---- Table 10 ---- */
 
 /* What the engine calls a reason, by its number of 2007, and the draft's number. The first line of a reason
@@ -118,10 +92,36 @@ uint8_t fcvi_rev1_reason_out(uint8_t reason)
 }
 
 /* A code that the table does not have is a refusal as well. */
-uint8_t fcvi_rev1_reason_in(uint8_t code)
+static uint8_t reason_in(uint8_t code)
 {
     for (unsigned i = 0; i < REASONS; i++)
         if (reasons[i].code == code)
             return reasons[i].reason;
     return CONNECT_REJECT;
+}
+
+/* False when it is no payload of this revision (R27). VI_REVISION of an answer is not compared (R30). */
+bool fcvi_rev1_take_payload(struct setup *s)
+{
+    const uint8_t *in = s->buffer;
+    s->reason_in = reason_in(s->reason_in);
+    if (s->received != FCVI_CONN_REV1_LENGTH)
+        return false;
+    s->remote_handle = (uint32_t)fcvi_CONN_REV1_VI_RQST_HANDLE(in);
+    struct fcvi_address remote, local; /* as the other side sees them */
+    bool first = take_address(fcvi_CONN_REV1_VI_LOC_ADDR(in), &remote);
+    bool second = take_address(fcvi_CONN_REV1_VI_REM_ADDR(in), &local);
+    if (!s->originator) {
+        s->remote = remote;
+        s->local = local;
+    }
+    const uint8_t *a = fcvi_CONN_REV1_VI_LOC_ATTRS(in);
+    s->remote_attributes = (struct fcvi_attributes){
+        .reliability = level_of(fcvi_ATTRS_REV1_RELIABILITY_LVL(a)),
+        .max_transfer_size = (uint32_t)fcvi_ATTRS_REV1_MAX_TRANS_SIZE(a),
+        .rdma_write = fcvi_ATTRS_REV1_EnRdmaWr(a),
+        .rdma_read = fcvi_ATTRS_REV1_EnRdmaRd(a),
+        .preference = fcvi_QOS_REV1_Precedence(fcvi_ATTRS_REV1_VIP_QOS(a)) == FCVI_REV1_PRECEDENCE_PRIORITY,
+    };
+    return (s->originator || fcvi_CONN_REV1_VI_REVISION(in) == REVISION) && first && second;
 }

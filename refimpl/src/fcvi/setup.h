@@ -84,7 +84,6 @@ uint8_t fcvi_setup_reason_out(const struct fcvi_port *p, uint8_t reason);
 uint32_t fcvi_rev1_put_payload(uint8_t *out, const struct setup *s);
 bool fcvi_rev1_take_payload(struct setup *s);
 uint8_t fcvi_rev1_reason_out(uint8_t reason);
-uint8_t fcvi_rev1_reason_in(uint8_t code);
 
 /* rev1_setup.c: what Rev 1.0 has otherwise, its 5.3, 6.7 to 6.9 and 8 */
 void fcvi_rev1_setup_rqst(struct fcvi_port *p, const struct fcvi_frame *f);

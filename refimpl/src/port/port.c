@@ -231,7 +231,7 @@ static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f, bool
            (els && p->link != LINK_UP && fcvi_FC_S_ID(f->fc) == F_PORT); /* our identifier may be another */
 }
 
-void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own)
+static void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own)
 {
     struct fcvi_frame f;
     fcvi_decode_edition(frame, (enum fcvi_edition)p->config.revision, &f, NULL);
@@ -267,7 +267,7 @@ void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame
 void fcvi_port_receive(struct fcvi_port *port, uint64_t now, const struct fcvi_input *frame)
 {
     fcvi_port_run(port, now);
-    fcvi_port_receive_frame(port, frame, false);
+    receive_frame(port, frame, false);
 }
 
 /* ---- frames out ---- */
@@ -288,6 +288,6 @@ size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, si
         if (length == 0 || fcvi_FC_D_ID(out) != port->own_id)
             return length;
         struct fcvi_input own = {out, length, meta->sof, meta->eof, FCVI_CRC_OK};
-        fcvi_port_receive_frame(port, &own, true);
+        receive_frame(port, &own, true);
     }
 }

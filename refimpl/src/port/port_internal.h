@@ -16,9 +16,6 @@ void fcvi_port_layout_clear(struct fcvi_port *p);
 /* wires.c */
 extern const struct wire fcvi_port_fc, fcvi_port_tcp;
 
-/* port.c */
-void fcvi_port_receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own);
-
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop
 #endif

@@ -108,7 +108,7 @@ static inline bool reliable(const struct vi *vi)
     return vi->attributes.reliability != FCVI_UNRELIABLE;
 }
 
-/* points.c: Connectionpoints and how a request finds its own (4.2, VI-DG 6.7) */
+/* connectionpoints.c: Connectionpoints and how a request finds its own (4.2, VI-DG 6.7) */
 uint32_t fcvi_point_count(const struct fcvi_port *p);
 void fcvi_point_list(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);
 void fcvi_point_unlist(struct fcvi_port *p, uint32_t index, const struct fcvi_address *a);

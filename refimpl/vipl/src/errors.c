@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-void vipl_raise_error(struct nic *nic, const struct error_source *s)
+static void raise_error(struct nic *nic, const struct error_source *s)
 {
     struct callback *c = calloc(1, sizeof *c);
     if (c == NULL)
@@ -43,19 +43,19 @@ void vipl_raise_port_error(struct device *d, uint32_t number, enum fcvi_vip_erro
     if (code == VIP_ERROR_CATASTROPHIC)
         s.resource = VIP_RESOURCE_NIC;
     if (vi != NULL) {
-        vipl_raise_error(vi->object.nic, &s);
+        raise_error(vi->object.nic, &s);
         return;
     }
     if (code == VIP_ERROR_CATASTROPHIC) /* of the port: every NIC on it hears it */
         for (struct nic *nic = d->nics; nic != NULL; nic = nic->next)
-            vipl_raise_error(nic, &s);
+            raise_error(nic, &s);
 }
 
 void vipl_raise_on_descriptor(struct vi *vi, enum fcvi_vip_error code, VIP_DESCRIPTOR *descriptor,
                               uint32_t op)
 {
     VIP_RESOURCE_CODE resource = code == VIP_ERROR_VI_OVERRUN ? VIP_RESOURCE_VI : VIP_RESOURCE_DESCRIPTOR;
-    vipl_raise_error(vi->object.nic, &(struct error_source){vi, descriptor, op, resource, code});
+    raise_error(vi->object.nic, &(struct error_source){vi, descriptor, op, resource, code});
 }
 
 /* VI-DG 6.3.1: after a catastrophic error the VI is in the Error state for every reliability level. The port

@@ -95,7 +95,7 @@ static bool copy_neighbours(struct device *d, const struct fcvi_vipl_nic *info)
     return true;
 }
 
-void vipl_device_free(struct device *d)
+static void device_free(struct device *d)
 {
     for (size_t i = 0; i < d->info.name_count; i++)
         free((void *)(uintptr_t)d->info.names[i].name);
@@ -124,7 +124,7 @@ int fcvi_vipl_attach(const char *device, const struct fcvi_vipl_nic_ops *ops, vo
     d->info.name_count = d->info.neighbour_count = 0;
     if (!copy_names(d, info) || !copy_neighbours(d, info) || !complete_info(&d->info) ||
         vipl_registry_add_device(d) != 0) {
-        vipl_device_free(d);
+        device_free(d);
         return -1;
     }
     return 0;
@@ -140,7 +140,7 @@ int fcvi_vipl_detach(const char *device)
     while (d->nics != NULL)
         vipl_nic_close(d->nics);
     vipl_device_unlock(d);
-    vipl_device_free(d);
+    device_free(d);
     return 0;
 }
 

@@ -156,7 +156,6 @@ void vipl_device_lock(struct device *);
 void vipl_device_unlock(struct device *);
 struct fcvi_port *vipl_device_port(struct device *);
 uint64_t vipl_device_now(struct device *);
-void vipl_device_free(struct device *);
 
 /* call.c: the frame of every call, and waiting */
 void *vipl_enter(const void *handle, enum kind);
@@ -189,7 +188,6 @@ struct error_source {
     VIP_RESOURCE_CODE resource;
     enum fcvi_vip_error code;
 };
-void vipl_raise_error(struct nic *, const struct error_source *);
 void vipl_raise_port_error(struct device *, uint32_t vi, enum fcvi_vip_error);
 void vipl_raise_on_descriptor(struct vi *, enum fcvi_vip_error, VIP_DESCRIPTOR *, uint32_t op);
 void vipl_vi_break(struct vi *);

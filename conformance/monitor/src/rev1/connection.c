@@ -1,15 +1,15 @@
 /* Rev 1.0: the direction of a Connection that a frame goes in. */
 #include "rev1.h"
 
-struct r1_end *mon_rev1_end(struct at_hand *s, uint32_t from, uint32_t to, uint32_t handle)
+struct r1_end *mon_rev1_end(struct judged_frame *s, uint32_t from, uint32_t to, uint32_t handle)
 {
     return mon_pool_find(s->m, &s->m->rev1_ends, (uint64_t)s->in->network << 32 | handle,
                          (uint64_t)from << 24 | to);
 }
 
-struct r1_end *mon_rev1_target(struct r1_at_hand *r)
+struct r1_end *mon_rev1_target(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     struct r1_end *end = mon_rev1_end(s, s->s_id, s->d_id, (uint32_t)fcvi_DH_REV1_VI_HANDLE(s->dh));
     const struct pair *p = s->m->voided == 0 ? NULL : mon_pair_here(s);
     if (end == NULL || end->unsure || end->made <= s->m->last_gap || (p != NULL && p->voided > end->made)) {
@@ -19,9 +19,9 @@ struct r1_end *mon_rev1_target(struct r1_at_hand *r)
     return end;
 }
 
-void mon_rev1_pref(struct r1_at_hand *r, struct r1_end *end)
+void mon_rev1_pref(struct r1_judged_frame *r, struct r1_end *end)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     if (fcvi_FC_Priority_Enable(s->fc)) /* the byte is no CS_CTL then (FC-FS) */
         return;
     const bool pref = fcvi_FC_PREF(s->fc) != 0;

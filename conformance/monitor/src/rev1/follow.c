@@ -1,7 +1,7 @@
 /* Rev 1.0: which Exchange a frame belongs to, and how far it is judged. */
 #include "rev1.h"
 
-static bool exact(const struct at_hand *s, const struct r1_exchange *x)
+static bool exact(const struct judged_frame *s, const struct r1_exchange *x)
 {
     return s->m->whole && !x->unsure && x->born > s->m->last_gap;
 }
@@ -11,14 +11,14 @@ static uint64_t name_of(uint32_t network, uint16_t ox_id)
     return (uint64_t)network << 16 | ox_id;
 }
 
-static struct r1_exchange *find(struct at_hand *s)
+static struct r1_exchange *find(struct judged_frame *s)
 {
     const uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
     return mon_pool_find(s->m, &s->m->rev1_exchanges, name_of(s->in->network, (uint16_t)fcvi_FC_OX_ID(s->fc)),
                          (uint64_t)from << 24 | to);
 }
 
-static struct r1_exchange *begin(struct at_hand *s, struct r1_exchange *x)
+static struct r1_exchange *begin(struct judged_frame *s, struct r1_exchange *x)
 {
     if (x != NULL)
         memset((uint8_t *)x + sizeof x->node, 0, sizeof *x - sizeof x->node);
@@ -39,7 +39,7 @@ static struct r1_exchange *begin(struct at_hand *s, struct r1_exchange *x)
 }
 
 /* R23: a Disconnect begins an Exchange whether First_Sequence says so or not. */
-static bool looks_first(const struct at_hand *s)
+static bool looks_first(const struct judged_frame *s)
 {
     const bool first = fcvi_FC_First_Sequence(s->fc) || s->iu == FCVI_IU_DISCONNECT_RQST;
     return s->who == 0 && first && fcvi_FC_SEQ_CNT(s->fc) == 0;
@@ -47,7 +47,7 @@ static bool looks_first(const struct at_hand *s)
 
 /* A Fabric may deliver a frame twice, and class 2 may send it again: its Device_Header is that of the first.
  */
-static bool comes_again(const struct at_hand *s, const struct r1_exchange *x)
+static bool comes_again(const struct judged_frame *s, const struct r1_exchange *x)
 {
     const struct r1_side *own = &x->side[0];
     return own->frame != 0 && own->dh_length == s->f->dh_length &&
@@ -76,9 +76,9 @@ static const char *orphan(uint8_t iu)
 }
 
 /* The beginning was not seen: with the whole stream in view there was none. */
-static void judge_headless(struct r1_at_hand *r)
+static void judge_headless(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     const char *id = orphan(s->iu);
     if (mon_rev1_knows_all(s) && id != NULL)
         mon_rev1_report(r, DH1(r, VI_OPCODE), fcvi_DH_REV1_VI_OPCODE(s->dh),
@@ -91,16 +91,16 @@ static void judge_headless(struct r1_at_hand *r)
 }
 
 /* A login ended all that was before it. */
-static bool voided(struct at_hand *s, const struct r1_exchange *x)
+static bool voided(struct judged_frame *s, const struct r1_exchange *x)
 {
     const struct pair *p = s->m->voided <= x->born ? NULL : mon_pair_here(s);
     return p != NULL && p->voided > x->born;
 }
 
 /* The Exchange of the frame; NULL: it is not followed. */
-static struct r1_exchange *exchange_of(struct r1_at_hand *r)
+static struct r1_exchange *exchange_of(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     struct r1_exchange *x = find(s);
     if (x != NULL && voided(s, x))
         x->over = x->unsure = true;
@@ -123,9 +123,9 @@ static struct r1_exchange *exchange_of(struct r1_at_hand *r)
 }
 
 /* 5.1, 5.2: an Exchange is of one Message, one setup or one Disconnect. */
-static bool belongs(struct r1_at_hand *r)
+static bool belongs(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     if (r->x->group == s->group)
         return true;
     mon_rev1_report(r, DH1(r, VI_OPCODE), fcvi_DH_REV1_VI_OPCODE(s->dh),
@@ -136,9 +136,9 @@ static bool belongs(struct r1_at_hand *r)
     return false;
 }
 
-static void note(struct r1_at_hand *r)
+static void note(struct r1_judged_frame *r)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     struct r1_side *own = r->own;
     const uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     const uint16_t next = (uint16_t)(own->cnt + 1);
@@ -161,7 +161,7 @@ static void note(struct r1_at_hand *r)
     r->x->over |= s->end_sequence && s->last;
 }
 
-static void judge_exactly(struct r1_at_hand *r)
+static void judge_exactly(struct r1_judged_frame *r)
 {
     if (!belongs(r))
         return;
@@ -174,13 +174,13 @@ static void judge_exactly(struct r1_at_hand *r)
 }
 
 /* Sent by the side of the Exchange that may send it. */
-static bool right_side(const struct at_hand *s)
+static bool right_side(const struct judged_frame *s)
 {
     const unsigned of_responder = FCVI_IUS_MSG_RESP | FCVI_BIT(CONNECT_RESP1) | FCVI_BIT(DISCONNECT_RESP);
     return mon_is(s->iu, of_responder) == (s->who == 1);
 }
 
-__attribute__((noinline, cold)) void mon_rev1_iu(struct at_hand *s)
+__attribute__((noinline, cold)) void mon_rev1_iu(struct judged_frame *s)
 {
     s->iu = s->f->iu;
     s->dh = s->f->dh;
@@ -193,7 +193,7 @@ __attribute__((noinline, cold)) void mon_rev1_iu(struct at_hand *s)
     s->group = (uint8_t)mon_group(s->iu);
     s->end_sequence = fcvi_FC_End_Sequence(s->fc);
     s->last = fcvi_FC_Last_Sequence(s->fc);
-    struct r1_at_hand r = {.s = s};
+    struct r1_judged_frame r = {.s = s};
     r.x = exchange_of(&r);
     if (r.x == NULL)
         return;
@@ -217,7 +217,7 @@ static void close(struct r1_end *end)
         end->closed = end->unsure = true;
 }
 
-__attribute__((noinline, cold)) void mon_rev1_abort(struct at_hand *s)
+__attribute__((noinline, cold)) void mon_rev1_abort(struct judged_frame *s)
 {
     struct r1_exchange *x = find(s);
     if (x == NULL)

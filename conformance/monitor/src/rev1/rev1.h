@@ -3,7 +3,7 @@
 #ifndef FCVI_MONITOR_REV1_H
 #define FCVI_MONITOR_REV1_H
 
-#include "../at_hand.h"
+#include "../judged_frame.h"
 
 #ifndef FCVI_INTERNALS_IN_SIGHT /* of tests that link the shared library: make mutants */
 #pragma GCC visibility push(hidden)
@@ -66,8 +66,8 @@ struct r1_end {
 };
 
 /** The frame at hand, with what belongs to it. */
-struct r1_at_hand {
-    struct at_hand *s;
+struct r1_judged_frame {
+    struct judged_frame *s;
     struct r1_exchange *x;
     struct r1_side *own, *far;
     bool starts; /* it is the first frame of its Exchange, */
@@ -77,36 +77,36 @@ struct r1_at_hand {
 #define DH1(r, F) FCVI_AT((r)->s->base, DH_REV1, F)
 
 /** An IU that was taken apart by the tables of Rev 1.0. */
-void mon_rev1_iu(struct at_hand *s);
+void mon_rev1_iu(struct judged_frame *s);
 /** ABTS: the Exchange is over. */
-void mon_rev1_abort(struct at_hand *s);
+void mon_rev1_abort(struct judged_frame *s);
 
 /** The direction from one port to a handle of another; NULL: no setup of it was seen. */
-struct r1_end *mon_rev1_end(struct at_hand *s, uint32_t from, uint32_t to, uint32_t handle);
+struct r1_end *mon_rev1_end(struct judged_frame *s, uint32_t from, uint32_t to, uint32_t handle);
 /** The one that the frame at hand names, when what it does may be judged; else NULL, and it is counted. */
-struct r1_end *mon_rev1_target(struct r1_at_hand *r);
+struct r1_end *mon_rev1_target(struct r1_judged_frame *r);
 /** The Exchange of the frame was seen from its beginning, and so were all others: nothing is missing. */
-bool mon_rev1_knows_all(const struct at_hand *s);
+bool mon_rev1_knows_all(const struct judged_frame *s);
 /** No frame of its class comes twice: class 2 sends one again that was refused, and a Fabric may deliver it
  * twice. */
-bool mon_rev1_once(const struct at_hand *s);
+bool mon_rev1_once(const struct judged_frame *s);
 /** The other side broke no rule in this Exchange. */
-bool mon_rev1_far_good(const struct r1_at_hand *r);
+bool mon_rev1_far_good(const struct r1_judged_frame *r);
 
 /** As mon_report; the sender is not judged by what follows from it. */
-void mon_rev1_report(struct r1_at_hand *r, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
+void mon_rev1_report(struct r1_judged_frame *r, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
                      uint64_t other);
 
 /* ---- the rules, by clause of the draft ---- */
 
 /** 5.6.5, 5.6.6 and clause 6: SEQ_CNT, RLTV_OFF, and the Device_Header within an IU. False: it came before.
  */
-bool mon_rev1_counts(struct r1_at_hand *r);
-void mon_rev1_setup(struct r1_at_hand *r);      /* 5.3, 6.7 to 6.9 */
-void mon_rev1_message(struct r1_at_hand *r);    /* 5.2, 5.7.5, 6.1 to 6.6 */
-void mon_rev1_disconnect(struct r1_at_hand *r); /* 5.3.5, 6.10, 6.11 */
+bool mon_rev1_counts(struct r1_judged_frame *r);
+void mon_rev1_setup(struct r1_judged_frame *r);      /* 5.3, 6.7 to 6.9 */
+void mon_rev1_message(struct r1_judged_frame *r);    /* 5.2, 5.7.5, 6.1 to 6.6 */
+void mon_rev1_disconnect(struct r1_judged_frame *r); /* 5.3.5, 6.10, 6.11 */
 /** 5.6.2: PREF in every frame that a port sends for a Connection, or in none. */
-void mon_rev1_pref(struct r1_at_hand *r, struct r1_end *end);
+void mon_rev1_pref(struct r1_judged_frame *r, struct r1_end *end);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

@@ -5,7 +5,7 @@
  * begins. If the other side counts its own frames alone, going on can mean two numbers: the one behind the
  * other side's last, or the number of frames that both have sent in the Exchange. Which frame of the other
  * side was the last to arrive is not known where they did not come in their order. */
-static bool continues(const struct r1_at_hand *r, uint16_t cnt)
+static bool continues(const struct r1_judged_frame *r, uint16_t cnt)
 {
     if (r->own->frame != 0 && cnt == (uint16_t)(r->own->cnt + 1))
         return true;
@@ -19,9 +19,9 @@ static bool continues(const struct r1_at_hand *r, uint16_t cnt)
 }
 
 /* 5.6.5. False: the frame is one that came before, sent or delivered again. */
-static bool check_count(struct r1_at_hand *r)
+static bool check_count(struct r1_judged_frame *r)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     const uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     /* asked first: the repeated end of an answer has the number that its beginning may have by the other's
      * count */
@@ -40,9 +40,9 @@ static bool check_count(struct r1_at_hand *r)
 
 /* R02: over several IUs RLTV_OFF goes on, or begins again. Where VI_RMT_VA goes on with it, that is one
  * reading of two; else it is left to the order of the IUs. */
-static void check_next_iu(struct r1_at_hand *r, uint32_t offset, uint32_t wanted)
+static void check_next_iu(struct r1_judged_frame *r, uint32_t offset, uint32_t wanted)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     const bool write = s->iu == FCVI_IU_WRITE_RQST && r->own->dh_length == R1_DH_MOST;
     const uint64_t before = write ? fcvi_DH_REV1_VI_RMT_VA(r->own->dh) + r->own->offset : 0;
     if (write && fcvi_DH_REV1_VI_RMT_VA(s->dh) + offset == before + r->own->length)
@@ -59,9 +59,9 @@ static void check_next_iu(struct r1_at_hand *r, uint32_t offset, uint32_t wanted
 }
 
 /* 5.6.6 */
-static void check_offset(struct r1_at_hand *r)
+static void check_offset(struct r1_judged_frame *r)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     if (s->f->payload_length == 0 || !fcvi_FC_Relative_Offset_Present(s->fc) || r->own->unplaced)
         return;
     const uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc);
@@ -78,9 +78,9 @@ static void check_offset(struct r1_at_hand *r)
 }
 
 /* 6.1, 6.3, 6.6. The table of requirements has no row for that of FCVI_WRITE_RQST. */
-static void check_same_header(struct r1_at_hand *r)
+static void check_same_header(struct r1_judged_frame *r)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     const char *id = s->iu == FCVI_IU_SEND_RQST   ? "REV1-6.1-01"
                      : s->iu == FCVI_IU_READ_RESP ? "REV1-6.6-03"
                                                   : NULL;
@@ -103,7 +103,7 @@ static void check_same_header(struct r1_at_hand *r)
                     r->own->frame);
 }
 
-bool mon_rev1_counts(struct r1_at_hand *r)
+bool mon_rev1_counts(struct r1_judged_frame *r)
 {
     if (!check_count(r))
         return false;

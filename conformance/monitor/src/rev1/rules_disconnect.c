@@ -2,9 +2,9 @@
 #include "rev1.h"
 
 /* 6.10; after no Message it is 0 (R12). */
-static void take_request(struct r1_at_hand *r)
+static void take_request(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     struct r1_end *end = mon_rev1_target(r);
     if (end == NULL)
         return;
@@ -21,9 +21,9 @@ static void take_request(struct r1_at_hand *r)
         back->closed = true;
 }
 
-static void take_answer(struct r1_at_hand *r)
+static void take_answer(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     const uint64_t id = fcvi_DH_REV1_VI_MSG_ID(s->dh);
     if (id != r->x->id && mon_rev1_far_good(r))
         mon_rev1_report(
@@ -35,7 +35,7 @@ static void take_answer(struct r1_at_hand *r)
         mon_rev1_pref(r, end);
 }
 
-void mon_rev1_disconnect(struct r1_at_hand *r)
+void mon_rev1_disconnect(struct r1_judged_frame *r)
 {
     if (r->s->who == 1)
         take_answer(r);

@@ -2,9 +2,9 @@
 #include "rev1.h"
 
 /* 5.7.4: nobody gave this handle. A port is asked only when all setups were seen. */
-static void check_known(struct r1_at_hand *r)
+static void check_known(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     const uint64_t handle = fcvi_DH_REV1_VI_HANDLE(s->dh);
     if (s->in->broken || handle == FCVI_UNASSIGNED || !mon_rev1_knows_all(s) ||
         mon_rev1_end(s, s->s_id, s->d_id, (uint32_t)handle) != NULL)
@@ -17,9 +17,9 @@ static void check_known(struct r1_at_hand *r)
 }
 
 /* 5.7.5, 6.1, 6.3, 6.5: from 0, and one more each; who repeats one may do so in a frame that comes again. */
-static void check_id(struct r1_at_hand *r, struct r1_end *end)
+static void check_id(struct r1_judged_frame *r, struct r1_end *end)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     const uint32_t id = r->x->id;
     const bool once = mon_rev1_once(s);
     const bool back = (int32_t)(id - end->next) < 0 && end->last != 0;
@@ -44,7 +44,7 @@ static void check_id(struct r1_at_hand *r, struct r1_end *end)
 }
 
 /* 5.2.3: R14 */
-static void check_read(struct r1_at_hand *r)
+static void check_read(struct r1_judged_frame *r)
 {
     if (r->x->iu == FCVI_IU_READ_RQST && r->x->level == FCVI_REV1_RELIABILITY_UNRELIABLE_DELIVERY)
         mon_rev1_report(
@@ -54,9 +54,9 @@ static void check_read(struct r1_at_hand *r)
             0);
 }
 
-static void take_request(struct r1_at_hand *r)
+static void take_request(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     const bool first = r->own->frame == 0;
     if (!first && s->iu != r->x->iu)
         mon_rev1_report(r, DH1(r, VI_OPCODE), fcvi_DH_REV1_VI_OPCODE(s->dh),
@@ -90,9 +90,9 @@ static const char *wrong_response(uint8_t request, uint8_t response)
     return request == FCVI_IU_READ_RQST ? NULL : "REV1-6.6-01";
 }
 
-static void take_response(struct r1_at_hand *r)
+static void take_response(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     const uint8_t level = r->x->level;
     if (!mon_rev1_far_good(r))
         return;
@@ -125,7 +125,7 @@ static void take_response(struct r1_at_hand *r)
         mon_rev1_pref(r, end);
 }
 
-void mon_rev1_message(struct r1_at_hand *r)
+void mon_rev1_message(struct r1_judged_frame *r)
 {
     if (r->s->who == 0)
         take_request(r);

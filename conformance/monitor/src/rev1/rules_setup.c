@@ -6,14 +6,14 @@ static const uint8_t *host_of(const uint8_t *address)
     return address + FCVI_ADDR_REV1_HOST_IP_ADDR_BYTE;
 }
 
-static const uint8_t *payload_of(const struct at_hand *s)
+static const uint8_t *payload_of(const struct judged_frame *s)
 {
     return s->f->payload_length == FCVI_CONN_REV1_LENGTH && s->end_sequence ? s->f->payload : NULL;
 }
 
-static void take_request(struct r1_at_hand *r)
+static void take_request(struct r1_judged_frame *r)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     struct r1_exchange *x = r->x;
     const uint8_t *p = payload_of(s);
     x->has_payload = p != NULL && !s->in->broken;
@@ -30,9 +30,9 @@ static void take_request(struct r1_at_hand *r)
 
 /* 5.3.4: the codes of the arbitration say how the two host addresses compare. What the responder is asked as
  * is its own address; the request has both. */
-static void check_arbitration(struct r1_at_hand *r)
+static void check_arbitration(struct r1_judged_frame *r)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     const uint64_t reason = fcvi_DH_REV1_Reason_Code(s->dh);
     if (r->x->mode != FCVI_REV1_MODE_PEER_TO_PEER)
         return;
@@ -60,9 +60,9 @@ static void check_arbitration(struct r1_at_hand *r)
 }
 
 /* 4.2, 6.8 */
-static void check_acceptance(struct r1_at_hand *r, const uint8_t *p)
+static void check_acceptance(struct r1_judged_frame *r, const uint8_t *p)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     const struct r1_exchange *x = r->x;
     const uint16_t base = (uint16_t)(p - s->fc);
     const uint8_t *local = host_of(fcvi_CONN_REV1_VI_LOC_ADDR(p)),
@@ -92,10 +92,10 @@ static void check_acceptance(struct r1_at_hand *r, const uint8_t *p)
 }
 
 /* 5.7.4: what `from` sends on the new Connection goes to this handle. */
-static void open_end(struct r1_at_hand *r, uint32_t from, uint32_t to, uint32_t handle, uint32_t partner,
+static void open_end(struct r1_judged_frame *r, uint32_t from, uint32_t to, uint32_t handle, uint32_t partner,
                      bool pref, bool has_pref)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     struct r1_end *end = mon_rev1_end(s, from, to, handle);
     const bool taken = end != NULL && !end->closed && end->made > s->m->voided;
     if (end != NULL)
@@ -114,7 +114,7 @@ static void open_end(struct r1_at_hand *r, uint32_t from, uint32_t to, uint32_t 
 }
 
 /* 6.8, 6.9: the VI_MSG_ID of the IU before. */
-static void check_id(struct r1_at_hand *r, uint32_t wanted)
+static void check_id(struct r1_judged_frame *r, uint32_t wanted)
 {
     const uint64_t id = fcvi_DH_REV1_VI_MSG_ID(r->s->dh);
     if (id != wanted)
@@ -123,9 +123,9 @@ static void check_id(struct r1_at_hand *r, uint32_t wanted)
                         r->far->frame);
 }
 
-static void take_answer(struct r1_at_hand *r)
+static void take_answer(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     struct r1_exchange *x = r->x;
     const uint8_t *p = payload_of(s);
     if (x->answered && mon_rev1_once(s))
@@ -160,9 +160,9 @@ static void take_answer(struct r1_at_hand *r)
 }
 
 /* R08: RESP2 has no reason of its own that is reserved; it may repeat that of the refusal. */
-static void check_repeated(struct r1_at_hand *r)
+static void check_repeated(struct r1_judged_frame *r)
 {
-    const struct at_hand *s = r->s;
+    const struct judged_frame *s = r->s;
     const uint64_t reason = fcvi_DH_REV1_Reason_Code(s->dh);
     if (!fcvi_DH_REV1_CONN_ERR(s->dh) || reason <= FCVI_REV1_REASON_DUPLICATE_ADDRESSES || !r->x->answered ||
         !mon_rev1_far_good(r))
@@ -174,9 +174,9 @@ static void check_repeated(struct r1_at_hand *r)
 }
 
 /* The client answers what it has: a timeout before RESP1 is told with CONN_ERR (5.7.6). */
-static void take_acknowledgement(struct r1_at_hand *r)
+static void take_acknowledgement(struct r1_judged_frame *r)
 {
-    struct at_hand *s = r->s;
+    struct judged_frame *s = r->s;
     struct r1_exchange *x = r->x;
     const uint64_t handle = fcvi_DH_REV1_VI_HANDLE(s->dh);
     if (x->answered)
@@ -202,7 +202,7 @@ static void take_acknowledgement(struct r1_at_hand *r)
         there->closed = there->unsure = back->closed = back->unsure = true;
 }
 
-void mon_rev1_setup(struct r1_at_hand *r)
+void mon_rev1_setup(struct r1_judged_frame *r)
 {
     if (r->s->iu == FCVI_IU_CONNECT_RQST) {
         if (r->starts)

@@ -1,6 +1,6 @@
-/* The frame at hand, and how far it may be judged. */
-#ifndef FCVI_MONITOR_AT_HAND_H
-#define FCVI_MONITOR_AT_HAND_H
+/* The frame that is judged, and how far it may be judged. */
+#ifndef FCVI_MONITOR_JUDGED_FRAME_H
+#define FCVI_MONITOR_JUDGED_FRAME_H
 
 #include "exchanges.h"
 #include "ports.h"
@@ -31,7 +31,7 @@ static inline enum group mon_group(uint8_t iu)
     return mon_is(iu, FCVI_IUS_DISCONNECT) ? G_DISCONNECT : G_SETUP;
 }
 
-struct at_hand {
+struct judged_frame {
     struct fcvi_monitor *m;
     const struct fcvi_monitor_frame *in;
     struct fcvi_monitor_hint hint;
@@ -54,7 +54,7 @@ struct at_hand {
 };
 
 /** Report a breach of the frame at hand; other: the frame it contradicts. */
-void mon_report(struct at_hand *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
+void mon_report(struct judged_frame *s, struct fcvi_place place, uint64_t seen, struct fcvi_rule rule,
                 uint64_t other);
 static inline void mon_unjudged(struct fcvi_monitor *m, enum fcvi_monitor_unjudged reason, uint64_t frame)
 {
@@ -77,7 +77,7 @@ bool mon_knows_all(const struct fcvi_monitor *m);
 /** The same, but for what only the payload of a setup or a login tells. */
 bool mon_knows_exchanges(const struct fcvi_monitor *m);
 /** What this side does may be compared with what the other side sent: it broke no rule before. */
-bool mon_far_good(struct at_hand *s);
+bool mon_far_good(struct judged_frame *s);
 
 /* ---- the two ports ---- */
 
@@ -94,7 +94,7 @@ static inline struct pair *mon_pair_of(struct fcvi_monitor *m, uint32_t network,
     return p;
 }
 /** The two ports of the frame at hand. */
-static inline struct pair *mon_pair_here(struct at_hand *s)
+static inline struct pair *mon_pair_here(struct judged_frame *s)
 {
     if (s->between == NULL)
         s->between = mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, false);
@@ -110,12 +110,12 @@ static inline unsigned mon_pair_index(uint32_t port, uint32_t other)
 struct exchange *mon_exchange_find(struct fcvi_monitor *m, uint32_t network, uint32_t originator,
                                    uint32_t responder, uint16_t ox_id);
 /** The Exchange of an IU: found, begun, or taken up in its middle. False: the frame says nothing more. */
-bool mon_exchange_of(struct at_hand *s);
+bool mon_exchange_of(struct judged_frame *s);
 /** After all rules: what the frame leaves behind. */
-void mon_exchange_note(struct at_hand *s);
+void mon_exchange_note(struct judged_frame *s);
 
 /** An acknowledgement or refusal of a frame of a Sequence. */
-void mon_sequence_acknowledged(struct at_hand *s, struct exchange *x, unsigned whose, bool all);
+void mon_sequence_acknowledged(struct judged_frame *s, struct exchange *x, unsigned whose, bool all);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop
