@@ -111,8 +111,8 @@ $(BUILD)/$(1).so: $(BUILD)/$(1).so.$(VERSION)
 	ln -sf $(1).so.$(SOVERSION) $$@
 endef
 $(eval $(call shared,libfcvi,$(LIB_OBJ) codec/exports.map,$(LIBS)))
-# with the port inside
-$(eval $(call shared,libvipl,$(call objects,$(BUILD)/obj,$(VIPL_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(LIBS) -lpthread))
+# with the port inside, and what brings it onto a wire
+$(eval $(call shared,libvipl,$(call objects,$(BUILD)/obj,$(VIPL_SRC) $(VIPL_HOST_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(LIBS) -lpcap -lpthread))
 
 $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 	@mkdir -p $(@D)

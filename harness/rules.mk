@@ -43,7 +43,11 @@ $(BUILD)/fcvi-open: harness/opener/fcvi_open.c
 	$(CC) $(ALL_CFLAGS) -fPIE -pie $(HARDEN_LINK) $(LDFLAGS) $< -o $@
 
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
-AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_inject.c harness/agent/provider_stream.c harness/agent/provider_sockets.c harness/agent/provider_wire.c harness/agent/provider_privileges.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
+# what lets a port act in real time, on Ethernet or on TCP
+HOST_SRC := harness/host/host.c harness/host/sockets.c harness/host/fcoe.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
+# the same for programs that have libvipl alone
+VIPL_HOST_SRC := $(HOST_SRC) harness/host/conf.c harness/host/open.c
+AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_inject.c harness/agent/provider_stream.c harness/agent/provider_privileges.c $(HOST_SRC)
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 
@@ -263,8 +267,8 @@ check-speed: $(BUILD)/bench_lint $(BUILD)/bench_traffic ## instructions a frame 
 
 $(BUILD)/bench_traffic: refimpl/bench/pair.h
 
-$(BUILD)/bench_sockets: harness/bench/sockets.c harness/agent/provider_sockets.c harness/agent/provider_sockets.h $(BUILD)/libfcvi.a
-	$(CC) $(ALL_CFLAGS) $(LTO) harness/bench/sockets.c harness/agent/provider_sockets.c $(BUILD)/libfcvi.a $(LIBS) -o $@
+$(BUILD)/bench_sockets: harness/bench/sockets.c harness/host/sockets.c harness/host/sockets.h $(BUILD)/libfcvi.a
+	$(CC) $(ALL_CFLAGS) $(LTO) harness/bench/sockets.c harness/host/sockets.c $(BUILD)/libfcvi.a $(LIBS) -o $@
 
 $(BUILD)/bench_%: harness/bench/%.c $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(LTO) $< $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a -lpcap $(LIBS) -o $@

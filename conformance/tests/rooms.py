@@ -45,6 +45,7 @@ C_ROOMS = {
     "harness/judge": "judge",
     "harness/sandbox": "sandbox",
     "harness/lines": "lines",
+    "harness/host": "host",
     "harness/agent": "agent",
     "harness/verbs": "verbs",
     "harness/interop": "guest",  # programs that run beside the agent in a guest, without the suite
@@ -81,7 +82,8 @@ C_ARROWS: dict[str, set[str]] = {
     "capture": {"codec"},
     "judge": {"codec", "monitor.h", "capture"},
     "lines": set(),
-    "agent": {"lines", "codec", "port.h", "vipl", "capture"},
+    "host": {"codec", "port.h", "vipl", "capture"},
+    "agent": {"lines", "host", "codec", "port.h", "vipl", "capture"},
     "verbs": {"lines"},
     "guest": set(),
     "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
@@ -121,7 +123,7 @@ LAYERS = {
     "conformance": ["conformance/monitor", "conformance/explore"],
     "harness": [
         f"harness/{room}"
-        for room in ("capture", "judge", "sandbox", "lines", "agent", "verbs", "opener", "load", "shims", "ffi", "mutator")
+        for room in ("capture", "judge", "sandbox", "lines", "host", "agent", "verbs", "opener", "load", "shims", "ffi", "mutator")
     ],
 }
 

@@ -3,7 +3,7 @@
  *
  * Usage: bench_sockets [MESSAGES [SETUPS]] */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): accept4 */
-#include "../agent/provider_sockets.h"
+#include "../host/sockets.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -28,6 +28,7 @@ static double seconds(void)
 }
 
 static pid_t child; /* ends with this process */
+static struct sockets *wire;
 
 static void need(bool good, const char *what)
 {
@@ -81,7 +82,8 @@ static struct end begin(unsigned number)
     struct end e = {0};
     host_of(c.self.host[0], number);
     snprintf(spec, sizeof spec, "vitcp:127.0.0.%u:%d", number, PORT);
-    need(sockets_open(spec, why, sizeof why), why);
+    wire = sockets_open(spec, why, sizeof why);
+    need(wire != NULL, why);
     size_t size = fcvi_port_size(&limits);
     e.port = fcvi_port_init(malloc(size), size, &limits, &c);
     need(e.port != NULL && fcvi_vip_create_vi(e.port, now_us(), &a, &e.vi) == VIP_SUCCESS, "no VI");
@@ -94,11 +96,11 @@ static struct end begin(unsigned number)
 /* Until something has happened. */
 static void turn(struct end *e)
 {
-    struct pollfd p = {.fd = sockets_fd(), .events = POLLIN};
+    struct pollfd p = {.fd = sockets_fd(wire), .events = POLLIN};
     struct fcvi_event event;
-    bool any = sockets_send(e->port, now_us());
-    any |= sockets_take(e->port, now_us());
-    any |= sockets_send(e->port, now_us());
+    bool any = sockets_send(wire, e->port, now_us());
+    any |= sockets_take(wire, e->port, now_us());
+    any |= sockets_send(wire, e->port, now_us());
     while (fcvi_port_event(e->port, &event)) {
         any = true;
         if (event.kind == FCVI_EVENT_CALL && event.token == OFFER) {

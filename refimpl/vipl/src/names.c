@@ -9,6 +9,14 @@
 
 enum { LINE = 1024 };
 
+/* An address of IPv4 is ::ffff:a.b.c.d, as VI/TCP has it. */
+static bool host_of(const char *word, uint8_t host[HOST_LENGTH])
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    memcpy(host, mapped, sizeof mapped);
+    return inet_pton(AF_INET, word, host + sizeof mapped) == 1 || inet_pton(AF_INET6, word, host) == 1;
+}
+
 static bool add(struct nic *nic, const uint8_t host[HOST_LENGTH], const char *name)
 {
     struct fcvi_vipl_name *names = realloc(nic->names, (nic->name_count + 1) * sizeof *names);
@@ -32,7 +40,7 @@ static int take_line(struct nic *nic, char *line)
     const char *word = strtok_r(line, " \t", &rest);
     if (word == NULL)
         return VIP_SUCCESS;
-    if (inet_pton(AF_INET6, word, host) != 1)
+    if (!host_of(word, host))
         return VIP_INVALID_PARAMETER;
     while ((word = strtok_r(NULL, " \t", &rest)) != NULL)
         if (!add(nic, host, word))
@@ -91,19 +99,24 @@ VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, VIP_PVOID NSInitInfo)
     return vipl_leave(d, vip);
 }
 
-static int by_name(const struct nic *nic, const char *name, VIP_NET_ADDRESS *address, uint32_t index)
+/* The table, then the host of the NIC, whose answer may take a while: the lock is not held meanwhile. */
+static int by_name(const struct nic *nic, const char *name, uint8_t host[HOST_LENGTH], uint32_t index)
 {
+    struct device *d = nic->object.device;
     size_t count;
     const struct fcvi_vipl_name *names = table(nic, &count);
     for (size_t i = 0; i < count; i++) {
         if (strcasecmp(names[i].name, name) != 0 || index-- > 0)
             continue;
-        address->HostAddressLen = HOST_LENGTH;
-        address->DiscriminatorLen = 0;
-        memcpy(vipl_address_host(address), names[i].host, HOST_LENGTH);
+        memcpy(host, names[i].host, HOST_LENGTH);
         return VIP_SUCCESS;
     }
-    return VIP_ERROR_NAMESERVICE;
+    if (nic->names != NULL || d->info.resolve == NULL)
+        return VIP_ERROR_NAMESERVICE;
+    vipl_device_unlock(d);
+    bool found = d->info.resolve(d->context, name, index, host);
+    vipl_device_lock(d);
+    return found ? VIP_SUCCESS : VIP_ERROR_NAMESERVICE;
 }
 
 VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, VIP_CHAR *Name, VIP_NET_ADDRESS *Address,
@@ -115,7 +128,14 @@ VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, VIP_CHAR *Name, VIP_NET_
     struct device *d = nic->object.device;
     if (Name == NULL || Address == NULL || Address->HostAddressLen < HOST_LENGTH)
         return vipl_leave(d, VIP_INVALID_PARAMETER);
-    return vipl_leave(d, nic->names_open ? by_name(nic, Name, Address, NameIndex) : VIP_ERROR_NAMESERVICE);
+    uint8_t host[HOST_LENGTH];
+    int vip = nic->names_open ? by_name(nic, Name, host, NameIndex) : VIP_ERROR_NAMESERVICE;
+    if (vip == VIP_SUCCESS) {
+        Address->HostAddressLen = HOST_LENGTH;
+        Address->DiscriminatorLen = 0;
+        memcpy(vipl_address_host(Address), host, HOST_LENGTH);
+    }
+    return vipl_leave(d, vip);
 }
 
 static int by_address(const struct nic *nic, VIP_NET_ADDRESS *address, char *out, VIP_ULONG *length)

@@ -5,11 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static enum fcvi_vipl_opened (*opener)(const char *device);
+
+void fcvi_vipl_open_by(enum fcvi_vipl_opened (*open)(const char *device))
+{
+    opener = open;
+}
+
 VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
 {
     if (DeviceName == NULL || NicHandle == NULL)
         return VIP_INVALID_PARAMETER;
-    struct device *d = vipl_registry_pin_device(strcmp(DeviceName, "VINIC") == 0 ? "VINIC0" : DeviceName);
+    const char *name = strcmp(DeviceName, "VINIC") == 0 ? "VINIC0" : DeviceName;
+    struct device *d = vipl_registry_pin_device(name);
+    if (d == NULL && opener != NULL && name[0] != '\0' && strlen(name) < DEVICE_NAME) {
+        if (opener(name) == FCVI_VIPL_CANNOT)
+            return VIP_ERROR_RESOURCE;
+        d = vipl_registry_pin_device(name);
+    }
     if (d == NULL)
         return VIP_INVALID_PARAMETER;
     vipl_device_lock(d);

@@ -155,3 +155,18 @@ struct device *vipl_registry_take_device(const char *name)
     pthread_mutex_unlock(&mutex);
     return device;
 }
+
+void fcvi_vipl_fork(enum fcvi_vipl_forking when)
+{
+    if (when == FCVI_VIPL_BEFORE_FORK)
+        pthread_mutex_lock(&mutex);
+    else if (when == FCVI_VIPL_PARENT)
+        pthread_mutex_unlock(&mutex);
+    else {
+        pthread_mutex_init(&mutex, NULL);
+        for (size_t i = 0; i < registry.count; i++)
+            registry.slots[i].handle = 0;
+        registry.used = 0;
+        registry.devices = NULL;
+    }
+}

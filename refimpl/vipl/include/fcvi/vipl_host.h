@@ -69,7 +69,7 @@ struct fcvi_vipl_nic {
     uint32_t more_host_count;
     uint32_t hardware_version;
     uint16_t max_discriminator_length;  /* 16..128; 128 */
-    bool short_discriminators;          /* they may have less than the 16 bytes of 7.2: VI/TCP, Rev 1.0 */
+    bool short_discriminators;          /* an application may give less than the 16 bytes of 7.2 */
     uint16_t reliability_levels;        /* VIP_SERVICE_ bits; all three */
     uint16_t rdma_read_levels;          /* VIP_SERVICE_ bits; none. Never Unreliable Delivery */
     uint32_t max_register_bytes;        /* 2^31 */
@@ -86,6 +86,9 @@ struct fcvi_vipl_nic {
     size_t name_count;
     const struct fcvi_vipl_neighbour *neighbours; /* copied */
     size_t neighbour_count;
+    /** Names that are in no table, e.g. those of the system: the address with this index. In the thread of
+     * the call, not under the lock, with the context of fcvi_vipl_attach. NULL: none. */
+    bool (*resolve)(void *context, const char *name, uint32_t index, uint8_t host[16]);
 };
 
 /** Give `device` ("VINIC" and "VINIC0" are the same, VI-DG 6.5; at most 63 bytes) to VipOpenNic. Returns 0;
@@ -102,6 +105,19 @@ int fcvi_vipl_detach(const char *device);
  * host that calls it after the port has moved. Not under the lock. Returns 0; -1 when there is no such
  * device. */
 int fcvi_vipl_turn(const char *device);
+
+enum fcvi_vipl_opened {
+    FCVI_VIPL_IS_THERE, /* it was given to fcvi_vipl_attach */
+    FCVI_VIPL_UNKNOWN,  /* VIP_INVALID_PARAMETER */
+    FCVI_VIPL_CANNOT    /* VIP_ERROR_RESOURCE */
+};
+/** Who is asked for a NIC that VipOpenNic does not know; NULL: nobody. */
+void fcvi_vipl_open_by(enum fcvi_vipl_opened (*open)(const char *device));
+
+enum fcvi_vipl_forking { FCVI_VIPL_BEFORE_FORK, FCVI_VIPL_PARENT, FCVI_VIPL_CHILD };
+/** A host whose process forks says so before, and after in both. The child has no device and no handle; what
+ * they used stays allocated. */
+void fcvi_vipl_fork(enum fcvi_vipl_forking when);
 
 #ifdef __cplusplus
 }

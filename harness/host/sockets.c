@@ -1,6 +1,6 @@
-/* See provider_sockets.h. */
+/* See sockets.h. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): accept4 */
-#include "provider_sockets.h"
+#include "sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,10 +25,12 @@ struct connection {
     uint8_t out[ROOM];
 };
 
-static struct connection *connections; /* by the number of the stream */
-static int events_fd = -1, listening = -1;
-static struct sockaddr_in6 own;
-static uint8_t buffer[ROOM];
+struct sockets {
+    int events_fd, listening;
+    struct sockaddr_in6 own;
+    struct connection connections[SOCKETS_STREAMS]; /* by the number of the stream */
+    uint8_t buffer[ROOM];
+};
 
 /* ---- addresses ---- */
 
@@ -67,14 +69,14 @@ static struct sockaddr_in6 address_of(const uint8_t *host, uint16_t port)
     return a;
 }
 
-const uint8_t *sockets_host(void)
+const uint8_t *sockets_host(const struct sockets *s)
 {
-    return own.sin6_addr.s6_addr;
+    return s->own.sin6_addr.s6_addr;
 }
 
-int sockets_fd(void)
+int sockets_fd(const struct sockets *s)
 {
-    return events_fd;
+    return s->events_fd;
 }
 
 /* ---- sockets ---- */
@@ -98,47 +100,54 @@ static void cut_off(int fd)
     close(fd);
 }
 
-static bool watch(int operation, int fd, uint32_t stream, uint32_t events)
+static bool watch(struct sockets *s, int operation, int fd, uint32_t stream, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data = {.u32 = stream}};
-    return epoll_ctl(events_fd, operation, fd, &e) == 0;
+    return epoll_ctl(s->events_fd, operation, fd, &e) == 0;
 }
 
-static bool listen_at(const struct sockaddr_in6 *where)
+static bool listen_at(struct sockets *s)
 {
     const int on = 1;
-    listening = new_socket();
-    return listening >= 0 && setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-           bind(listening, (const struct sockaddr *)where, sizeof *where) == 0 &&
-           listen(listening, BACKLOG) == 0;
+    s->listening = new_socket();
+    return s->listening >= 0 && setsockopt(s->listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+           bind(s->listening, (const struct sockaddr *)&s->own, sizeof s->own) == 0 &&
+           listen(s->listening, BACKLOG) == 0;
 }
 
-bool sockets_open(const char *spec, char *why, size_t size)
+struct sockets *sockets_open(const char *spec, char *why, size_t size)
 {
     static const char kind[] = "vitcp:";
-    if (strncmp(spec, kind, strlen(kind)) != 0 || !parse(spec + strlen(kind), &own)) {
+    struct sockets *s = calloc(1, sizeof *s);
+    if (s == NULL || strncmp(spec, kind, strlen(kind)) != 0 || !parse(spec + strlen(kind), &s->own)) {
         snprintf(why, size, "%s: use vitcp:ADDR:PORT with an IP address", spec);
-        return false;
+        free(s);
+        return NULL;
     }
-    connections = calloc(SOCKETS_STREAMS, sizeof *connections);
-    for (size_t i = 0; connections != NULL && i < SOCKETS_STREAMS; i++)
-        connections[i].fd = -1;
-    events_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (connections != NULL && events_fd >= 0 && listen_at(&own) &&
-        watch(EPOLL_CTL_ADD, listening, LISTENER, EPOLLIN))
-        return true;
+    for (size_t i = 0; i < SOCKETS_STREAMS; i++)
+        s->connections[i].fd = -1;
+    s->listening = -1;
+    s->events_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (s->events_fd >= 0 && listen_at(s) && watch(s, EPOLL_CTL_ADD, s->listening, LISTENER, EPOLLIN))
+        return s;
     snprintf(why, size, "%s: %s", spec, strerror(errno));
-    if (listening >= 0)
-        close(listening);
-    if (events_fd >= 0)
-        close(events_fd);
-    free(connections);
-    connections = NULL;
-    listening = events_fd = -1;
-    return false;
+    sockets_close(s);
+    return NULL;
 }
 
-/* ---- connections ---- */
+void sockets_close(struct sockets *s)
+{
+    for (size_t i = 0; i < SOCKETS_STREAMS; i++)
+        if (s->connections[i].fd >= 0)
+            close(s->connections[i].fd);
+    if (s->listening >= 0)
+        close(s->listening);
+    if (s->events_fd >= 0)
+        close(s->events_fd);
+    free(s);
+}
+
+/* ---- s->connections ---- */
 
 static void forget(struct connection *c)
 {
@@ -146,29 +155,29 @@ static void forget(struct connection *c)
     c->fd = -1;
 }
 
-static void watch_again(struct connection *c)
+static void watch_again(struct sockets *s, struct connection *c)
 {
     uint32_t wanted = (c->ended || c->opening ? 0 : (uint32_t)EPOLLIN) |
                       (c->opening || c->count > 0 ? (uint32_t)EPOLLOUT : 0);
     if (wanted != c->watched)
-        (void)watch(EPOLL_CTL_MOD, c->fd, (uint32_t)(c - connections), wanted);
+        (void)watch(s, EPOLL_CTL_MOD, c->fd, (uint32_t)(c - s->connections), wanted);
     c->watched = wanted;
 }
 
-static bool begin(uint32_t stream, int fd, bool opening)
+static bool begin(struct sockets *s, uint32_t stream, int fd, bool opening)
 {
-    struct connection *c = &connections[stream];
+    struct connection *c = &s->connections[stream];
     c->fd = fd;
     c->opening = opening;
     c->ended = c->end = c->end_sent = false;
     c->first = c->count = 0;
     c->watched = opening ? (uint32_t)EPOLLOUT : (uint32_t)EPOLLIN;
-    return watch(EPOLL_CTL_ADD, fd, stream, c->watched);
+    return watch(s, EPOLL_CTL_ADD, fd, stream, c->watched);
 }
 
-static void gone(struct fcvi_port *port, uint64_t now, struct connection *c)
+static void gone(struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c)
 {
-    uint32_t stream = (uint32_t)(c - connections);
+    uint32_t stream = (uint32_t)(c - s->connections);
     bool opening = c->opening;
     forget(c);
     if (opening)
@@ -178,7 +187,7 @@ static void gone(struct fcvi_port *port, uint64_t now, struct connection *c)
 }
 
 /* What waits goes out, as much as the kernel takes; then the end, if the port has said so. */
-static void flush(struct fcvi_port *port, uint64_t now, struct connection *c)
+static void flush(struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c)
 {
     while (c->count > 0) {
         size_t piece = c->count < ROOM - c->first ? c->count : ROOM - c->first;
@@ -186,14 +195,14 @@ static void flush(struct fcvi_port *port, uint64_t now, struct connection *c)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN) {
-            gone(port, now, c);
+            gone(s, port, now, c);
             return;
         }
         if (n < 0)
             break;
         c->first = (c->first + (size_t)n) % ROOM;
         c->count -= (size_t)n;
-        fcvi_stream_window(port, now, (uint32_t)(c - connections), n);
+        fcvi_stream_window(port, now, (uint32_t)(c - s->connections), n);
     }
     if (c->end && c->count == 0 && !c->end_sent) {
         c->end_sent = true;
@@ -202,7 +211,7 @@ static void flush(struct fcvi_port *port, uint64_t now, struct connection *c)
     if (c->end && c->ended)
         forget(c); /* the port needs it no longer; the kernel sends what it has taken */
     else
-        watch_again(c);
+        watch_again(s, c);
 }
 
 static void put(struct connection *c, const uint8_t *bytes, size_t length)
@@ -215,42 +224,42 @@ static void put(struct connection *c, const uint8_t *bytes, size_t length)
 
 /* ---- what the port says ---- */
 
-static void call(struct fcvi_port *port, uint64_t now, const struct fcvi_stream_out *what)
+static void call(struct sockets *s, struct fcvi_port *port, uint64_t now, const struct fcvi_stream_out *what)
 {
     struct sockaddr_in6 local = address_of(what->local.host, 0);
-    struct sockaddr_in6 remote = address_of(what->remote.host, ntohs(own.sin6_port));
+    struct sockaddr_in6 remote = address_of(what->remote.host, ntohs(s->own.sin6_port));
     const int on = 1;
     int fd = new_socket();
-    if (fd >= 0) /* a local port that only this peer's connections may not have */
+    if (fd >= 0) /* a local port that only this peer's s->connections may not have */
         (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     bool asked = fd >= 0 && bind(fd, (struct sockaddr *)&local, sizeof local) == 0 &&
                  (connect(fd, (struct sockaddr *)&remote, sizeof remote) == 0 || errno == EINPROGRESS) &&
-                 begin(what->stream, fd, true);
+                 begin(s, what->stream, fd, true);
     if (asked)
         return;
     if (fd >= 0)
         close(fd);
-    connections[what->stream].fd = -1;
+    s->connections[what->stream].fd = -1;
     fcvi_stream_opened(port, now, what->stream, false, NULL);
 }
 
-bool sockets_send(struct fcvi_port *port, uint64_t now)
+bool sockets_send(struct sockets *s, struct fcvi_port *port, uint64_t now)
 {
     struct fcvi_stream_out what;
     bool any = false;
     for (;; any = true) {
-        size_t length = fcvi_stream_transmit(port, now, buffer, sizeof buffer, &what);
-        struct connection *c = &connections[what.stream];
+        size_t length = fcvi_stream_transmit(port, now, s->buffer, sizeof s->buffer, &what);
+        struct connection *c = &s->connections[what.stream];
         if (what.kind == FCVI_STREAM_NONE)
             return any;
         if (what.kind == FCVI_STREAM_OPEN) {
-            call(port, now, &what);
+            call(s, port, now, &what);
         } else if (what.kind == FCVI_STREAM_DATA && c->fd >= 0) {
-            put(c, buffer, length);
-            flush(port, now, c);
+            put(c, s->buffer, length);
+            flush(s, port, now, c);
         } else if (what.kind == FCVI_STREAM_FIN && c->fd >= 0) {
             c->end = true;
-            flush(port, now, c);
+            flush(s, port, now, c);
         } else if (c->fd >= 0) {
             cut_off(c->fd);
             c->fd = -1;
@@ -260,14 +269,14 @@ bool sockets_send(struct fcvi_port *port, uint64_t now)
 
 /* ---- what arrives ---- */
 
-static void take_calls(struct fcvi_port *port, uint64_t now)
+static void take_calls(struct sockets *s, struct fcvi_port *port, uint64_t now)
 {
     struct sockaddr_in6 from = {0}, to = {0};
     for (;;) {
         const int on = 1;
         socklen_t from_size = sizeof from, to_size = sizeof to;
         uint32_t stream;
-        int fd = accept4(listening, (struct sockaddr *)&from, &from_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(s->listening, (struct sockaddr *)&from, &from_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -275,12 +284,12 @@ static void take_calls(struct fcvi_port *port, uint64_t now)
         const struct fcvi_endpoint remote = endpoint_of(&from), local = known ? endpoint_of(&to) : remote;
         if (!known || !fcvi_stream_incoming(port, now, &remote, &local, &stream))
             cut_off(fd);
-        else if (!begin(stream, fd, false))
-            gone(port, now, &connections[stream]);
+        else if (!begin(s, stream, fd, false))
+            gone(s, port, now, &s->connections[stream]);
     }
 }
 
-static void connected(struct fcvi_port *port, uint64_t now, struct connection *c)
+static void connected(struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c)
 {
     struct sockaddr_in6 local = {0}, remote = {0};
     socklen_t size = sizeof remote, local_size = sizeof local;
@@ -289,68 +298,68 @@ static void connected(struct fcvi_port *port, uint64_t now, struct connection *c
     (void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &error_size);
     bool there = getpeername(c->fd, (struct sockaddr *)&remote, &size) == 0;
     if (error != 0) {
-        gone(port, now, c);
+        gone(s, port, now, c);
         return;
     }
     if (!there)
         return; /* what epoll said was of an earlier socket */
     c->opening = false;
-    watch_again(c);
+    watch_again(s, c);
     bool known = getsockname(c->fd, (struct sockaddr *)&local, &local_size) == 0;
     struct fcvi_endpoint here = known ? endpoint_of(&local) : (struct fcvi_endpoint){.port = 0};
-    fcvi_stream_opened(port, now, (uint32_t)(c - connections), true, known ? &here : NULL);
+    fcvi_stream_opened(port, now, (uint32_t)(c - s->connections), true, known ? &here : NULL);
 }
 
-static void take_bytes(struct fcvi_port *port, uint64_t now, struct connection *c)
+static void take_bytes(struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c)
 {
-    ssize_t n = recv(c->fd, buffer, sizeof buffer, 0);
-    uint32_t stream = (uint32_t)(c - connections);
+    ssize_t n = recv(c->fd, s->buffer, sizeof s->buffer, 0);
+    uint32_t stream = (uint32_t)(c - s->connections);
     if (n > 0) {
-        fcvi_stream_receive(port, now, stream, buffer, (size_t)n);
+        fcvi_stream_receive(port, now, stream, s->buffer, (size_t)n);
     } else if (n == 0) {
         c->ended = true;
         fcvi_stream_closed(port, now, stream, FCVI_CLOSE_FIN);
         if (c->end)
             forget(c);
         else if (c->fd >= 0)
-            watch_again(c);
+            watch_again(s, c);
     } else if (errno != EAGAIN && errno != EINTR) {
-        gone(port, now, c);
+        gone(s, port, now, c);
     }
 }
 
-static void happened(struct fcvi_port *port, uint64_t now, const struct epoll_event *e)
+static void happened(struct sockets *s, struct fcvi_port *port, uint64_t now, const struct epoll_event *e)
 {
-    struct connection *c = &connections[e->data.u32];
+    struct connection *c = &s->connections[e->data.u32];
     if (c->fd >= 0 && c->opening) {
-        connected(port, now, c);
+        connected(s, port, now, c);
         return;
     }
     if (c->fd >= 0 && e->events & EPOLLOUT)
-        flush(port, now, c);
+        flush(s, port, now, c);
     if (c->fd >= 0 && !c->ended && e->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-        take_bytes(port, now, c);
+        take_bytes(s, port, now, c);
     else if (c->fd >= 0 && e->events & (EPOLLHUP | EPOLLERR))
-        gone(port, now, c);
+        gone(s, port, now, c);
 }
 
-bool sockets_take(struct fcvi_port *port, uint64_t now)
+bool sockets_take(struct sockets *s, struct fcvi_port *port, uint64_t now)
 {
     struct epoll_event list[EVENTS];
-    int count = epoll_wait(events_fd, list, EVENTS, 0);
+    int count = epoll_wait(s->events_fd, list, EVENTS, 0);
     for (int i = 0; i < count; i++)
         if (list[i].data.u32 == LISTENER)
-            take_calls(port, now);
+            take_calls(s, port, now);
         else if (port != NULL)
-            happened(port, now, &list[i]);
+            happened(s, port, now, &list[i]);
     return count > 0;
 }
 
-void sockets_forget(void)
+void sockets_forget(struct sockets *s)
 {
-    for (size_t i = 0; connections != NULL && i < SOCKETS_STREAMS; i++)
-        if (connections[i].fd >= 0) {
-            cut_off(connections[i].fd);
-            connections[i].fd = -1;
+    for (size_t i = 0; i < SOCKETS_STREAMS; i++)
+        if (s->connections[i].fd >= 0) {
+            cut_off(s->connections[i].fd);
+            s->connections[i].fd = -1;
         }
 }
