@@ -165,7 +165,7 @@ _BASE = {"engine", "files", "codec", "capture"}
 PY_ARROWS: dict[str, set[str]] = {
     "files": set(),
     "engine": {"files"},
-    "codec": {"engine"},
+    "codec": {"engine", "files"},
     "capture": {"codec", "engine", "files"},
     "fc": _BASE,
     "vitcp": _BASE,

@@ -11,7 +11,7 @@ from fcvi.engine.upper import Completion
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.watch import Message
-from fcvi.vitcp.wire import END, IMMEDIATE, MASK32, NOP, READ_REQUEST, READ_RESPONSE, SEND, WRITE, Pdu
+from fcvi.vitcp.wire import END, IMMEDIATE, MASK16, MASK32, NOP, READ_REQUEST, READ_RESPONSE, SEND, WRITE, Pdu
 
 from .connection import Link
 
