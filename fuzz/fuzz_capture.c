@@ -8,7 +8,7 @@
 #include "deliver.h"
 #include "oracle.h"
 
-enum { LONGEST = 1 << 20, FINDINGS = 8, ERROR = 256, PIECE = 1 << 17, EXCHANGES = 64, MOST = 4 << 20 };
+enum { LONGEST = 1 << 20, ERROR = 256, PIECE = 1 << 17, EXCHANGES = 64, MOST = 4 << 20 };
 
 const char fcvi_fuzz_allocates = 1;
 
@@ -51,34 +51,28 @@ static struct fcvi_monitor *monitor(void)
 static struct judge_tally judged(const char *path, int *end)
 {
     char error[ERROR] = "";
-    struct capture_record record = {0};
-    struct fcvi_frame frame;
-    struct fcvi_finding list[FINDINGS];
-    struct fcvi_findings findings = {list, FINDINGS, 0, 0};
-    struct judge_tally tally = {0};
-    struct fcvi_monitor_finding found[FINDINGS];
-    struct fcvi_monitor_findings breaches = {found, FINDINGS, 0};
     struct capture *capture = fcvi_capture_open(path, error, sizeof error);
     *end = -2;
     if (capture == NULL) {
         DEMAND(error[0] != '\0' && strchr(error, '\n') == NULL);
-        return tally;
+        return (struct judge_tally){0};
     }
     fcvi_capture_limit(capture, MOST);
-    struct fcvi_monitor *watch = monitor();
-    struct judge *judge = fcvi_judge_open(capture, 0);
-    DEMAND(judge != NULL);
-    int status = 1;
-    for (uint64_t last = 0; status > 0; last = status == 1 ? record.number : last) {
-        status =
-            fcvi_judge_next(judge, &record, &frame, &findings, watch, &breaches, &tally, error, sizeof error);
-        DEMAND(status != 1 || record.number >= last);
+    const struct judge_stream stream = {.monitor = monitor(), .connects = fcvi_connects_open()};
+    struct judge *judge = fcvi_judge_open(capture, &stream);
+    DEMAND(judge != NULL && stream.connects != NULL);
+    uint64_t last = 0;
+    while ((*end = fcvi_judge_next(judge, error, sizeof error)) > 0) {
+        const uint64_t number = fcvi_judge_seen(judge)->record.number;
+        DEMAND(*end != 1 || number >= last);
+        last = *end == 1 ? number : last;
     }
-    DEMAND(status == 0 || (error[0] != '\0' && strchr(error, '\n') == NULL));
+    const struct judge_tally tally = *fcvi_judge_tally(judge);
+    DEMAND(*end == 0 || (error[0] != '\0' && strchr(error, '\n') == NULL));
     DEMAND(counted(&tally) <= tally.records);
     fcvi_judge_close(judge);
+    fcvi_connects_close(stream.connects);
     fcvi_capture_close(capture);
-    *end = status;
     return tally;
 }
 

@@ -17,13 +17,13 @@ static void demand_return(const struct fcvi_input *frame)
     struct envelope known = {0};
     struct fcvi_input good = {frame->bytes, frame->length, FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK};
     size_t n = fcvi_capture_delimited(&good, envelope, sizeof envelope);
-    fcvi_envelope_open(&known, CAPTURE_FC_2_DELIMS, envelope, n, n, &back);
+    fcvi_envelope_open(&known, CAPTURE_FC_2_DELIMS, (struct envelope_bytes){envelope, n, n}, &back);
     DEMAND(back.kind == CAPTURE_FRAME && back.frame.length == good.length && back.frame.crc == FCVI_CRC_OK);
     DEMAND(memcmp(back.frame.bytes, good.bytes, good.length) == 0);
     n = fcvi_envelope_fcoe(&good, envelope, sizeof envelope);
     if (n == 0 || good.length % 4 != 0)
         return; /* not a frame that FC-2 can send */
-    fcvi_envelope_open(&known, CAPTURE_ETHERNET, envelope, n, n, &back);
+    fcvi_envelope_open(&known, CAPTURE_ETHERNET, (struct envelope_bytes){envelope, n, n}, &back);
     DEMAND(back.kind == CAPTURE_FRAME && back.frame.length == good.length && back.frame.crc == FCVI_CRC_OK);
     DEMAND(back.frame.sof == FCVI_SOF_I3 && back.frame.eof == FCVI_EOF_T);
 }
@@ -39,7 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     bool cut = data[0] >> 7;
     unsigned link = (data[0] & 0x7Fu) < LINKTYPES ? data[0] & 0x7Fu : data[0] % 3u;
-    fcvi_envelope_open(&known, linktypes[link], data + 1, size - 1, size - 1 + (cut ? 64 : 0), &record);
+    fcvi_envelope_open(&known, linktypes[link],
+                       (struct envelope_bytes){data + 1, size - 1, size - 1 + (cut ? 64 : 0)}, &record);
     DEMAND(record.kind != CAPTURE_MALFORMED || record.problem != NULL);
     if (record.kind != CAPTURE_FRAME && record.kind != CAPTURE_CUT)
         return 0;

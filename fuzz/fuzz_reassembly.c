@@ -143,7 +143,10 @@ static void segment(struct world *w, unsigned d, uint8_t flags, const struct seg
     memset(w->ways[d].came + s->begin, 1, s->length);
     w->records++;
     w->time_us += 10;
-    heed(w, fcvi_tcp_take(w->judge, ip, HEADS + s->length, HEADS + s->length, 0, w->records, w->time_us));
+    const struct capture_record record = {.time_us = w->time_us,
+                                          .whole = (uint32_t)(HEADS + s->length),
+                                          .frame = {.bytes = ip, .length = HEADS + s->length}};
+    heed(w, fcvi_tcp_take(w->judge, &record, w->records));
 }
 
 static void release(struct world *w, unsigned d, size_t which)

@@ -42,11 +42,12 @@ $(BUILD)/fcvi-open: harness/opener/fcvi_open.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fPIE -pie $(HARDEN_LINK) $(LDFLAGS) $< -o $@
 
-# the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
+ENVELOPE_SRC := $(patsubst %,harness/capture/%.c,envelope ethernet fcoe cisco delimited frames)
 # what lets a port act in real time, on Ethernet or on TCP
-HOST_SRC := harness/host/host.c harness/host/sockets.c harness/host/fcoe.c harness/capture/live.c harness/capture/adopted.c harness/capture/envelope.c harness/capture/ethernet.c harness/capture/cisco.c
+HOST_SRC := harness/host/host.c harness/host/sockets.c harness/host/fcoe.c harness/capture/live.c harness/capture/adopted.c $(ENVELOPE_SRC)
 # the same for programs that have libvipl alone
 VIPL_HOST_SRC := $(HOST_SRC) harness/host/conf.c harness/host/open.c
+# the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_inject.c harness/agent/provider_stream.c harness/agent/provider_privileges.c $(HOST_SRC)
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@

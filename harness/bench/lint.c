@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FINDINGS = 16, LINE = 512, SWEPT = 1 << 28, CACHE_LINE = 64 };
+enum { LINE = 512, SWEPT = 1 << 28, CACHE_LINE = 64 };
 
 static double seconds(void)
 {
@@ -25,31 +25,26 @@ static const struct fcvi_monitor_config config = {
 
 static uint64_t pass(const char *path, void *memory, size_t size)
 {
-    static struct fcvi_finding list[FINDINGS];
-    static struct fcvi_monitor_finding breach[FINDINGS];
-    struct fcvi_findings findings = {list, FINDINGS, 0, 0};
-    struct fcvi_monitor_findings breaches = {breach, FINDINGS, 0};
-    struct fcvi_monitor *m = memory != NULL ? fcvi_monitor_init(memory, size, &config) : NULL;
-    struct capture_record record;
-    struct fcvi_frame frame;
-    struct judge_tally tally = {0};
     char error[LINE] = "out of memory";
+    struct judge_stream stream = {0};
     struct capture *c = fcvi_capture_open(path, error, sizeof error);
-    struct judge *j = c != NULL ? fcvi_judge_open(c, 0) : NULL;
-    struct editions *editions = m != NULL && j != NULL ? fcvi_editions_open(EDITIONS_AUTO, 0) : NULL;
-    if (editions != NULL)
-        fcvi_judge_editions(j, editions);
+    if (memory != NULL) {
+        stream.monitor = fcvi_monitor_init(memory, size, &config);
+        stream.editions = fcvi_editions_open(EDITIONS_AUTO, 0);
+    }
+    struct judge *j = c != NULL ? fcvi_judge_open(c, &stream) : NULL;
     int status = j == NULL ? -1 : 1;
     while (status > 0)
-        status = fcvi_judge_next(j, &record, &frame, &findings, m, &breaches, &tally, error, sizeof error);
-    fcvi_judge_close(j);
-    fcvi_editions_close(editions);
-    fcvi_capture_close(c);
+        status = fcvi_judge_next(j, error, sizeof error);
     if (status < 0) {
         fprintf(stderr, "bench_lint: %s\n", error);
         exit(2);
     }
-    return tally.records;
+    const uint64_t records = fcvi_judge_tally(j)->records;
+    fcvi_judge_close(j);
+    fcvi_editions_close(stream.editions);
+    fcvi_capture_close(c);
+    return records;
 }
 
 /* What was in the caches is there no more. */

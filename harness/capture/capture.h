@@ -82,24 +82,10 @@ void fcvi_capture_limit(struct capture *capture, uint64_t bytes);
  * come while it waited for one: ask again. */
 int fcvi_capture_next(struct capture *capture, struct capture_record *out, char *error, size_t size);
 
-/** The next record is in the buffer already: taking it leaves the bytes of the record before it where they
- * are. */
-bool fcvi_capture_has_next(const struct capture *capture);
-
 /** Bytes taken of the file as it lies on the disk, and its size; 0 when that is not known. */
 void fcvi_capture_progress(const struct capture *capture, uint64_t *read, uint64_t *size);
 /** A file on a disk: what it holds is there at once. */
 bool fcvi_capture_is_file(const struct capture *capture);
-
-/** For who keeps records longer than until the next call: the bytes of those whose frame the capture holds
- * itself lie in one buffer as long as fcvi_capture_has_next. It goes on in another of fcvi_capture_buffer()
- * bytes (of malloc), which is the capture's from now on; the one so far is returned. */
-uint8_t *fcvi_capture_swap(struct capture *capture, uint8_t *other);
-/** How large the buffers of fcvi_capture_swap are, in bytes. */
-size_t fcvi_capture_buffer(void);
-/** Whether the byte, of the record last given, lies in the buffer that the capture has now. Of a segment of
- * FCIP it says false: the frames that follow it lie elsewhere. */
-bool fcvi_capture_holds(const struct capture *capture, const uint8_t *byte);
 
 /** Close the capture and free what it holds. */
 void fcvi_capture_close(struct capture *capture);

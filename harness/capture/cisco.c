@@ -1,6 +1,6 @@
 /* FC-2 frames as Cisco's switches mirror them: the port analyzer adapter's header ("Boardwalk") and the MDS
  * header. Both name SOF and EOF by numbers of four bits and carry the VSAN. */
-#include "envelope.h"
+#include "layers.h"
 
 #include <string.h>
 
@@ -21,17 +21,17 @@ enum { HEADER = 2, TRAILER = 4, WORD = 4, CRC = 4, NO_EOF = 0xF0 };
 enum { HAS_LENGTH = 0x01, TRUNCATED = 0x08, BAD_CRC = 0x10 };
 
 /* Every frame that the adapter sends is counted, with those that it had no room for. */
-static bool dropped(struct envelope *e, uint64_t source, uint16_t count)
+static bool dropped(struct envelope *e, uint16_t count)
 {
     unsigned i = 0;
-    while (i < e->counters && e->counter[i].source != source)
+    while (i < e->counters && e->counter[i].source != e->source)
         i++;
     if (i == ENVELOPE_COUNTERS)
         return false;
     bool lost = i < e->counters && count != (uint16_t)(e->counter[i].last + 1u);
     if (i == e->counters)
         e->counters++;
-    e->counter[i] = (struct envelope_counter){source, count};
+    e->counter[i] = (struct envelope_counter){e->source, count};
     return lost;
 }
 
@@ -56,8 +56,7 @@ static void open_body(const uint8_t *frame, size_t length, uint8_t flags, size_t
     }
 }
 
-void fcvi_envelope_boardwalk(struct envelope *e, uint64_t source, struct envelope_bytes b,
-                             struct capture_record *out)
+void fcvi_envelope_boardwalk(struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
     if (b.original < HEADER + TRAILER + CRC || b.length < HEADER) {
         fcvi_envelope_malformed(out, "too short for a Boardwalk header and trailer");
@@ -75,7 +74,7 @@ void fcvi_envelope_boardwalk(struct envelope *e, uint64_t source, struct envelop
     const uint8_t *trailer = b.at + b.length - TRAILER;
     size_t length = b.length - HEADER - TRAILER, said = 0;
     uint8_t flags = trailer[2];
-    if (dropped(e, source, (uint16_t)fcvi_load(trailer, 2)))
+    if (dropped(e, (uint16_t)fcvi_load(trailer, 2)))
         out->unusual |= CAPTURE_GAP;
     if ((flags & HAS_LENGTH) != 0 && length >= WORD + CRC) {
         length -= WORD;

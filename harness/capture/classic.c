@@ -15,16 +15,21 @@ static uint32_t word(const uint8_t *p)
     return v;
 }
 
-bool fcvi_classic_begin(struct classic *c, const uint8_t *h)
+bool fcvi_classic_begin(struct classic *c, struct source *source)
 {
+    const uint8_t *h = fcvi_source_window(source).bytes;
     uint32_t magic = word(h), snaplen = word(h + 16);
     uint16_t version[2];
     memcpy(version, h + 4, sizeof version);
+    c->source = source;
     c->linktype = word(h + 20);
     c->unit = magic == 0xA1B23C4D ? 1000 : 1;
     c->snaplen = snaplen == 0 || snaplen > INT32_MAX ? MOST : snaplen;
-    return (magic == 0xA1B2C3D4 || magic == 0xA1B23C4D) && version[0] == 2 && version[1] == 4 &&
-           c->linktype <= UINT16_MAX; /* above that are the FCS length and more, which libpcap knows */
+    if ((magic != 0xA1B2C3D4 && magic != 0xA1B23C4D) || version[0] != 2 || version[1] != 4 ||
+        c->linktype > UINT16_MAX) /* above that are the FCS length and more, which libpcap knows */
+        return false;
+    fcvi_source_skip(source, CLASSIC_HEADER);
+    return true;
 }
 
 static int without(struct source *source, enum source_status status, size_t wanted, size_t before,
@@ -43,15 +48,9 @@ static int without(struct source *source, enum source_status status, size_t want
     return -1;
 }
 
-bool fcvi_classic_has(const struct source *source)
+int fcvi_classic_next(const struct classic *c, struct classic_record *out, char *error, size_t size)
 {
-    struct window w = fcvi_source_window(source);
-    return w.length >= RECORD && w.length - RECORD >= word(w.bytes + 8);
-}
-
-int fcvi_classic_next(const struct classic *c, struct source *source, struct classic_record *out, char *error,
-                      size_t size)
-{
+    struct source *source = c->source;
     struct window w = fcvi_source_window(source);
     if (w.length < RECORD) {
         enum source_status status = fcvi_source_have(source, RECORD);

@@ -8,22 +8,20 @@
 enum { CLASSIC_HEADER = 24 };
 
 struct classic {
+    struct source *source;
     uint32_t linktype, snaplen, most;
     uint32_t unit; /* of the second part of a time: 1 us or 1000 ns */
 };
 
-/** Reads the file header; false when libpcap is to read this one. */
-bool fcvi_classic_begin(struct classic *classic, const uint8_t *header);
+/** Takes the file header, which is in the buffer; false when libpcap is to read this one. */
+bool fcvi_classic_begin(struct classic *classic, struct source *source);
 
 struct classic_record {
     const uint8_t *bytes;
     uint64_t time_us;
     uint32_t length, original;
 };
-/** The next record is in the buffer. */
-bool fcvi_classic_has(const struct source *source);
 /** 1 there is one, 0 the end, -1 broken with a line in error, 2 interrupted. */
-int fcvi_classic_next(const struct classic *classic, struct source *source, struct classic_record *out,
-                      char *error, size_t size);
+int fcvi_classic_next(const struct classic *classic, struct classic_record *out, char *error, size_t size);
 
 #endif

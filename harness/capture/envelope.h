@@ -18,37 +18,22 @@ enum { ENVELOPE_COUNTERS = 8 };
 struct envelope {
     uint8_t counters, behind;
     bool is_measured;
+    uint64_t source; /* of the record at hand */
     struct envelope_counter counter[ENVELOPE_COUNTERS];
 };
 
-/** original: bytes that the record had before the capture cut it to length. A segment of TCP port 3225 comes
- * as CAPTURE_PART, frame then is its IP packet. */
-void fcvi_envelope_open(struct envelope *envelope, int linktype, const uint8_t *bytes, size_t length,
-                        size_t original, struct capture_record *out);
-/** Whether records of a linktype are looked into. */
-bool fcvi_envelope_knows(uint32_t linktype);
-
-/* ---- of the parts of the envelope ---- */
-
-/** A record that is still to be looked into. */
+/** A record that is still to be looked into. original: bytes that it had before the capture cut it to length.
+ */
 struct envelope_bytes {
     const uint8_t *at;
     size_t length, original;
 };
-void fcvi_envelope_frame(struct capture_record *out, const uint8_t *bytes, size_t length);
-void fcvi_envelope_cut(struct capture_record *out, const uint8_t *bytes, size_t length, size_t whole);
-void fcvi_envelope_malformed(struct capture_record *out, const char *problem);
-enum fcvi_crc fcvi_envelope_crc(const uint8_t *frame, size_t length);
-/** Steps over VFT, EISL and IFR headers of a frame whose CRC was looked at. */
-void fcvi_envelope_tags(struct capture_record *out);
-void fcvi_envelope_vsan(struct capture_record *out, unsigned vsan);
-void fcvi_envelope_link(struct envelope *envelope, int linktype, struct envelope_bytes b,
-                        struct capture_record *out);
-void fcvi_envelope_fcoe_read(struct envelope *envelope, struct envelope_bytes b, struct capture_record *out);
-void fcvi_envelope_boardwalk(struct envelope *envelope, uint64_t source, struct envelope_bytes b,
-                             struct capture_record *out);
-void fcvi_envelope_mds(struct envelope_bytes b, struct capture_record *out);
 
+/** A segment of TCP port 3225 comes as CAPTURE_PART, frame then is its IP packet. */
+void fcvi_envelope_open(struct envelope *envelope, int linktype, struct envelope_bytes bytes,
+                        struct capture_record *out);
+
+/** A whole Ethernet frame of FCoE; gives its length, 0 when it does not fit. */
 size_t fcvi_envelope_fcoe(const struct fcvi_input *frame, uint8_t *out, size_t capacity);
 
 #ifdef __cplusplus

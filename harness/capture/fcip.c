@@ -3,7 +3,7 @@
  * segments. */
 #include "fcip.h"
 
-#include "envelope.h"
+#include "layers.h"
 #include "segments.h"
 
 #include <stdio.h>
@@ -147,15 +147,15 @@ static void take_frames(struct fcip *f, struct side *s)
     }
 }
 
-static void on_data(void *context, uint32_t stream, uint32_t link, const struct streams_piece *piece,
-                    const uint8_t *bytes, size_t length)
+static void on_data(void *context, uint32_t stream, const struct streams_piece *piece)
 {
-    (void)piece;
+    const uint8_t *bytes = piece->bytes;
+    size_t length = piece->length;
     struct fcip *f = context;
     struct side *s = f->sides[stream];
     if (s == NULL)
         return;
-    s->link = link;
+    s->link = piece->link;
     s->parts += s->waiting;
     s->waiting = 0;
     f->delivered = true;
@@ -198,13 +198,14 @@ static int failed(const struct fcip *f, int status, char *error, size_t size)
     return -1;
 }
 
-int fcvi_fcip_take(struct fcip *f, const uint8_t *ip, size_t length, size_t original,
-                   struct capture_record *out, char *error, size_t size)
+int fcvi_fcip_take(struct fcip *f, struct capture_record *out, char *error, size_t size)
 {
     struct streams_segment segment;
+    const size_t original = out->whole;
+    out->whole = 0;
     f->count = f->next = f->stored = 0;
     f->special = f->delivered = false;
-    if (!fcvi_segment_of(ip, length, original, &segment)) {
+    if (!fcvi_segment_of(out->frame.bytes, out->frame.length, original, &segment)) {
         out->kind = CAPTURE_FOREIGN;
         out->protocol = (uint32_t)CAPTURE_FCIP << 16 | 2;
         return 0;

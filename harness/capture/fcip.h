@@ -8,10 +8,9 @@ struct fcip;
 
 /** NULL with a line in error when the library that puts streams together is not there. */
 struct fcip *fcvi_fcip_open(char *error, size_t size);
-/** Take an IP packet; record says what came of it: its first frame, CAPTURE_PART when a part of one is all,
- * or CAPTURE_FOREIGN. 0, or -1 with a line in error. */
-int fcvi_fcip_take(struct fcip *fcip, const uint8_t *ip, size_t length, size_t original,
-                   struct capture_record *record, char *error, size_t size);
+/** Take a record of CAPTURE_PART whose frame is an IP packet; then it says what came of that: its first
+ * frame, CAPTURE_PART when a part of one is all, or CAPTURE_FOREIGN. 0, or -1 with a line in error. */
+int fcvi_fcip_take(struct fcip *fcip, struct capture_record *record, char *error, size_t size);
 /** The next frame of the same packet, or after fcvi_fcip_flush of what was waiting. Their bytes stay until
  * the next packet. */
 bool fcvi_fcip_more(const struct fcip *fcip);

@@ -2,7 +2,6 @@
 #include "gunzip.h"
 
 #include <isa-l/igzip_lib.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct gunzip {
@@ -59,28 +58,28 @@ static bool go_on(struct gunzip *g)
     return true;
 }
 
-static ssize_t broken(char *why, size_t size, const char *words)
+static ssize_t broken(const char **why, const char *words)
 {
-    snprintf(why, size, "cannot be unpacked: %s", words);
+    *why = words;
     return -1;
 }
 
-ssize_t fcvi_gunzip_next(struct gunzip *g, uint8_t *out, size_t capacity, char *why, size_t size)
+ssize_t fcvi_gunzip_next(struct gunzip *g, uint8_t *out, size_t capacity, const char **why)
 {
     struct inflate_state *s = &g->state;
     s->next_out = out;
     s->avail_out = (uint32_t)capacity;
     while (s->avail_out == capacity) {
         if (fcvi_gunzip_ended(g) && !go_on(g))
-            return broken(why, size, "something else follows behind its end");
+            return broken(why, "something else follows behind its end");
         if (fcvi_gunzip_ended(g))
             return 0; /* all is taken */
         const uint32_t before = s->avail_in;
         const int status = isal_inflate(s);
         if (status == ISAL_INCORRECT_CHECKSUM)
-            return broken(why, size, "its check value is wrong: the file was damaged");
+            return broken(why, "its check value is wrong: the file was damaged");
         if (status != ISAL_DECOMP_OK && status != ISAL_END_INPUT)
-            return broken(why, size, "it is damaged");
+            return broken(why, "it is damaged");
         if (s->avail_out == capacity && s->avail_in == before && !fcvi_gunzip_ended(g))
             return 0;
     }

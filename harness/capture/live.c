@@ -19,6 +19,7 @@ enum {
     BUFFER = 8 << 20,
     ADDRESS = 6,
     ADDRESSES = 2 * ADDRESS,
+    WHY = 512,
     TPID_HIGH = 0x81,  /* 8100h, of a tag of IEEE 802.1Q */
     PRIORITY = 3 << 5, /* the usual one of FCoE */
     VLAN_HIGH = 0x0F   /* the VLAN is the low 12 bits of the two bytes behind */
@@ -34,6 +35,7 @@ struct live {
     uint32_t changes; /* how often its carrier had come or gone when we last looked */
     char name[IFNAMSIZ];
     uint8_t address[ADDRESS];
+    char why[WHY];
     uint8_t untagged[LIVE_LONGEST]; /* the frame that came last, if it had a tag */
 };
 
@@ -222,19 +224,24 @@ int fcvi_live_fd(const struct live *live)
     return live->adopted != NULL ? fcvi_adopted_fd(live->adopted) : pcap_get_selectable_fd(live->pcap);
 }
 
+const char *fcvi_live_why(const struct live *live)
+{
+    return live->why;
+}
+
 void fcvi_live_forget(struct live *live)
 {
     (void)carrier_changes(live, &live->changes);
 }
 
-int fcvi_live_ready(struct live *live, char *error, size_t size)
+int fcvi_live_ready(struct live *live)
 {
     uint32_t before = live->changes;
     fcvi_live_forget(live);
-    if (check_up(live->name, error, size) != 0)
+    if (check_up(live->name, live->why, sizeof live->why) != 0)
         return -1;
     if (live->changes != before)
-        return complain(error, size, live->name, "the link went down for a moment");
+        return complain(live->why, sizeof live->why, live->name, "the link went down for a moment");
     return 0;
 }
 
@@ -258,7 +265,7 @@ static void take_tag(struct live *live, struct live_record *out)
 }
 
 /* The next frame of whatever EtherType: 1, 0 for none now, -1. */
-static int next(struct live *live, struct adopted_frame *out, char *error, size_t size)
+static int next(struct live *live, struct adopted_frame *out)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;
@@ -268,24 +275,25 @@ static int next(struct live *live, struct adopted_frame *out, char *error, size_
     if (status == 0)
         return 0;
     if (status < 0)
-        return check_up(live->name, error, size) != 0
+        return check_up(live->name, live->why, sizeof live->why) != 0
                    ? -1
-                   : complain(error, size, live->name, pcap_geterr(live->pcap));
+                   : complain(live->why, sizeof live->why, live->name, pcap_geterr(live->pcap));
     const uint64_t time_us = (uint64_t)header->ts.tv_sec * 1000000u + (uint64_t)header->ts.tv_usec;
     *out = (struct adopted_frame){bytes, header->caplen, header->len, time_us, 0};
     return 1;
 }
 
-int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size)
+int fcvi_live_receive(struct live *live, struct live_record *out)
 {
     struct adopted_frame f;
     for (;;) {
-        int status = next(live, &f, error, size);
+        int status = next(live, &f);
         if (status != 1)
             return status;
         memset(out, 0, sizeof *out);
         struct envelope envelope = {0};
-        fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, f.bytes, f.length, f.length, &out->record);
+        fcvi_envelope_open(&envelope, CAPTURE_ETHERNET, (struct envelope_bytes){f.bytes, f.length, f.length},
+                           &out->record);
         if (f.length < LIVE_ETHERNET || (out->record.kind == CAPTURE_FOREIGN && !is_lldp(f.bytes)))
             continue;
         if (f.length < f.whole) {
@@ -302,13 +310,12 @@ int fcvi_live_receive(struct live *live, struct live_record *out, char *error, s
     }
 }
 
-int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, uint16_t vlan, char *error,
-                       size_t size)
+int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, uint16_t vlan)
 {
     uint8_t tagged[LIVE_LONGEST];
     if (vlan != 0) {
         if (length < LIVE_ETHERNET || length > sizeof tagged - LIVE_TAG)
-            return complain(error, size, live->name, "longer than FCoE allows");
+            return complain(live->why, sizeof live->why, live->name, "longer than FCoE allows");
         const uint8_t tag[LIVE_TAG] = {TPID_HIGH, 0, (uint8_t)(PRIORITY | vlan >> 8), (uint8_t)vlan};
         memcpy(tagged, bytes, ADDRESSES);
         memcpy(tagged + ADDRESSES, tag, sizeof tag);
@@ -320,24 +327,23 @@ int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, u
                               : pcap_inject(live->pcap, bytes, length) == (int)length)
         return 0;
     const int reason = errno;
-    if (check_up(live->name, error, size) != 0)
+    if (check_up(live->name, live->why, sizeof live->why) != 0)
         return -1;
-    return complain(error, size, live->name,
+    return complain(live->why, sizeof live->why, live->name,
                     live->adopted != NULL ? strerror(reason) : pcap_geterr(live->pcap));
 }
 
-int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
-                   uint16_t vlan, char *error, size_t size)
+int fcvi_live_send(struct live *live, const struct live_way *way, const struct fcvi_input *frame)
 {
     uint8_t bytes[LIVE_ETHERNET + LIVE_MTU];
     size_t length = fcvi_envelope_fcoe(frame, bytes, sizeof bytes);
     if (length == 0) {
-        complain(error, size, live->name, "FCoE carries frames of 24 to 2136 bytes only");
+        complain(live->why, sizeof live->why, live->name, "FCoE carries frames of 24 to 2136 bytes only");
         return -2;
     }
-    memcpy(bytes, to, ADDRESS);
-    memcpy(bytes + ADDRESS, from, ADDRESS);
-    return fcvi_live_send_raw(live, bytes, length, vlan, error, size);
+    memcpy(bytes, way->to, ADDRESS);
+    memcpy(bytes + ADDRESS, way->from, ADDRESS);
+    return fcvi_live_send_raw(live, bytes, length, way->vlan);
 }
 
 uint64_t fcvi_live_lost(struct live *live)

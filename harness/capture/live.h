@@ -43,24 +43,28 @@ const uint8_t *fcvi_live_address(const struct live *live);
 /** A descriptor that is readable when fcvi_live_receive may have something. */
 int fcvi_live_fd(const struct live *live);
 
-/** Whether the interface is up, and its link has been since this was last asked; 0, or -1 with one line in
- * error. */
-int fcvi_live_ready(struct live *live, char *error, size_t size);
+/** Why the call before failed: one line. */
+const char *fcvi_live_why(const struct live *live);
+
+/** Whether the interface is up, and its link has been since this was last asked; 0, or -1. */
+int fcvi_live_ready(struct live *live);
 
 /** What became of the link until now does not matter. */
 void fcvi_live_forget(struct live *live);
 
 /** Next frame: 1 there is one, 0 none now, -1 the interface failed. */
-int fcvi_live_receive(struct live *live, struct live_record *out, char *error, size_t size);
+int fcvi_live_receive(struct live *live, struct live_record *out);
 
-/** Send an FC-2 frame from one Ethernet address to another (6 bytes each), in a VLAN (1 to 4094) or, with 0,
- * without a tag. 0; -1 on failure; -2 when FCoE cannot carry such a frame. */
-int fcvi_live_send(struct live *live, const uint8_t *to, const uint8_t *from, const struct fcvi_input *frame,
-                   uint16_t vlan, char *error, size_t size);
+/** From one Ethernet address to another, in a VLAN (1 to 4094) or, with 0, without a tag. */
+struct live_way {
+    uint8_t to[6], from[6];
+    uint16_t vlan;
+};
+/** Send an FC-2 frame. 0; -1 on failure; -2 when FCoE cannot carry such a frame. */
+int fcvi_live_send(struct live *live, const struct live_way *way, const struct fcvi_input *frame);
 
 /** Send a whole Ethernet frame, which has no tag yet. 0, or -1. */
-int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, uint16_t vlan, char *error,
-                       size_t size);
+int fcvi_live_send_raw(struct live *live, const uint8_t *bytes, size_t length, uint16_t vlan);
 
 /** Frames that the host lost for want of room since fcvi_live_open. */
 uint64_t fcvi_live_lost(struct live *live);

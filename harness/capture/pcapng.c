@@ -205,15 +205,9 @@ static bool is_packet(uint32_t type)
     return type == PACKET || type == SIMPLE || type == ENHANCED;
 }
 
-bool fcvi_pcapng_has(const struct pcapng *ng, const struct source *source)
+static int next_block(struct pcapng *ng, struct pcapng_record *out, bool *packet, char *error, size_t size)
 {
-    struct window w = fcvi_source_window(source);
-    return w.length >= HEAD && is_packet(word(ng, w.bytes)) && word(ng, w.bytes + 4) <= w.length;
-}
-
-static int next_block(struct pcapng *ng, struct source *source, struct pcapng_record *out, bool *packet,
-                      char *error, size_t size)
-{
+    struct source *source = ng->source;
     int status = have(source, HEAD, false, error, size);
     if (status == 1 && word(ng, fcvi_source_window(source).bytes) == SECTION)
         status = begin_section(ng, source, error, size);
@@ -244,12 +238,11 @@ static int next_block(struct pcapng *ng, struct source *source, struct pcapng_re
     return status;
 }
 
-int fcvi_pcapng_next(struct pcapng *ng, struct source *source, struct pcapng_record *out, char *error,
-                     size_t size)
+int fcvi_pcapng_next(struct pcapng *ng, struct pcapng_record *out, char *error, size_t size)
 {
     bool packet = false;
     int status = 1;
     while (status == 1 && !packet)
-        status = next_block(ng, source, out, &packet, error, size);
+        status = next_block(ng, out, &packet, error, size);
     return status;
 }

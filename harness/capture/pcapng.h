@@ -12,6 +12,7 @@ struct pcapng_interface {
     int64_t offset;      /* seconds */
 };
 struct pcapng {
+    struct source *source;
     bool swapped;
     uint32_t interfaces;
     struct pcapng_interface list[PCAPNG_INTERFACES];
@@ -22,10 +23,7 @@ struct pcapng_record {
     uint32_t linktype;
     bool gap; /* the file says that records are missing before this one */
 };
-/** The next record is in the buffer. */
-bool fcvi_pcapng_has(const struct pcapng *ng, const struct source *source);
 /** As fcvi_classic_next; the first call expects the file to begin with a Section Header Block. */
-int fcvi_pcapng_next(struct pcapng *ng, struct source *source, struct pcapng_record *out, char *error,
-                     size_t size);
+int fcvi_pcapng_next(struct pcapng *ng, struct pcapng_record *out, char *error, size_t size);
 
 #endif

@@ -23,9 +23,8 @@ struct capture {
     struct envelope envelope;
     struct fcip *fcip; /* NULL: none was seen yet */
     int linktype;
-    bool rare;     /* not usual, or FCIP was seen in it */
-    bool usual;    /* read in place by classic.h */
-    bool streamed; /* the record last given lies in the streams' buffer */
+    bool rare;  /* not usual, or FCIP was seen in it */
+    bool usual; /* read in place by classic.h */
     bool flushed;
     bool broken;                /* it ended with an error, for the reason below */
     bool gap;                   /* the capture says that frames are missing before the record last read */
@@ -102,6 +101,7 @@ static int open_pcapng(struct capture *c, const char *path, char *error, size_t 
     c->pcapng = calloc(1, sizeof *c->pcapng);
     if (c->pcapng == NULL)
         return refuse(error, size, path, "out of memory");
+    c->pcapng->source = c->source;
     fcvi_source_wait_briefly(c->source);
     return 0;
 }
@@ -117,9 +117,8 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
         return refuse(error, size, path, "interrupted");
     if (status == SOURCE_READY && fcvi_load(fcvi_source_window(c->source).bytes, 4) == PCAPNG_MAGIC)
         return open_pcapng(c, path, error, size);
-    if (status != SOURCE_READY || !fcvi_classic_begin(&c->classic, fcvi_source_window(c->source).bytes))
+    if (status != SOURCE_READY || !fcvi_classic_begin(&c->classic, c->source))
         return open_other(c, path, error, size);
-    fcvi_source_skip(c->source, CLASSIC_HEADER);
     fcvi_source_wait_briefly(c->source);
     c->usual = true;
     c->rare = false;
@@ -149,7 +148,7 @@ static int next_other(struct capture *c, struct classic_record *r, bool *gap, ch
     if (c->pcapng == NULL)
         return other_next(c, r, why, size);
     struct pcapng_record record = {0};
-    int status = fcvi_pcapng_next(c->pcapng, c->source, &record, why, size);
+    int status = fcvi_pcapng_next(c->pcapng, &record, why, size);
     *r = record.record;
     *gap = record.gap;
     c->linktype = (int)record.linktype;
@@ -167,11 +166,8 @@ RARE static int take_segment(struct capture *c, struct capture_record *out, char
 {
     if (c->fcip == NULL && (c->fcip = fcvi_fcip_open(why, size)) == NULL)
         return -1;
-    struct fcvi_input ip = out->frame;
-    size_t original = out->whole;
-    out->whole = 0;
-    c->streamed = c->rare = true;
-    return fcvi_fcip_take(c->fcip, ip.bytes, ip.length, original, out, why, size) == 0 ? 1 : -1;
+    c->rare = true;
+    return fcvi_fcip_take(c->fcip, out, why, size) == 0 ? 1 : -1;
 }
 
 /* One more frame of the record before, or of the streams at the end. */
@@ -180,7 +176,6 @@ static int next_streamed(struct capture *c, unsigned unusual, struct capture_rec
     stamp(c, out);
     fcvi_fcip_next(c->fcip, out);
     out->unusual |= (uint8_t)unusual;
-    c->streamed = true;
     return 1;
 }
 
@@ -219,7 +214,6 @@ RARE static int rare_next(struct capture *c, struct capture_record *out)
         (void)next_streamed(c, CAPTURE_FURTHER | (c->flushed ? CAPTURE_LATE : 0u), out);
         return GIVEN;
     }
-    c->streamed = false;
     return c->usual ? USUAL : next_other(c, &c->read, &c->gap, c->why, sizeof c->why);
 }
 
@@ -230,33 +224,18 @@ int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error
     if (status == GIVEN)
         return 1;
     if (status == USUAL)
-        status = fcvi_classic_next(&c->classic, c->source, &c->read, c->why, sizeof c->why);
+        status = fcvi_classic_next(&c->classic, &c->read, c->why, sizeof c->why);
     if (status != 1)
         return without(c, status, out, error, size);
     out->number = ++c->number;
     out->time_us = c->time_us = r->time_us;
-    fcvi_envelope_open(&c->envelope, c->linktype, r->bytes, r->length, r->original, out);
+    fcvi_envelope_open(&c->envelope, c->linktype, (struct envelope_bytes){r->bytes, r->length, r->original},
+                       out);
     if (out->kind == CAPTURE_PART && take_segment(c, out, c->why, sizeof c->why) < 0)
         return without(c, -1, out, error, size);
     if (c->gap)
         out->unusual |= CAPTURE_GAP;
     return 1;
-}
-
-static bool rare_has_next(const struct capture *c)
-{
-    if (c->broken)
-        return false;
-    if (c->streamed)
-        return fcvi_fcip_more(c->fcip);
-    if (c->pcapng != NULL)
-        return fcvi_pcapng_has(c->pcapng, c->source);
-    return c->usual && fcvi_classic_has(c->source);
-}
-
-bool fcvi_capture_has_next(const struct capture *c)
-{
-    return c->rare ? rare_has_next(c) : fcvi_classic_has(c->source);
 }
 
 void fcvi_capture_limit(struct capture *c, uint64_t bytes)
@@ -272,21 +251,6 @@ void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *si
 bool fcvi_capture_is_file(const struct capture *c)
 {
     return fcvi_source_is_file(c->source);
-}
-
-uint8_t *fcvi_capture_swap(struct capture *c, uint8_t *other)
-{
-    return fcvi_source_swap(c->source, other);
-}
-
-size_t fcvi_capture_buffer(void)
-{
-    return fcvi_source_buffer();
-}
-
-bool fcvi_capture_holds(const struct capture *c, const uint8_t *byte)
-{
-    return !c->streamed && fcvi_source_holds(c->source, byte);
 }
 
 void fcvi_capture_close(struct capture *c)

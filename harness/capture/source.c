@@ -114,13 +114,12 @@ static enum source_status fill(struct source *s)
     uint8_t *to = s->bytes + s->end;
     /* what a pipe gave before the compression was known is handed on in one piece */
     size_t room = s->read < UNPACK_MAGIC ? PIECE - s->end : PIECE;
-    ssize_t n = s->unpack != NULL ? fcvi_unpack_next(s->unpack, to, PIECE, s->why, sizeof s->why)
-                                  : from_file(s, to, room);
+    ssize_t n = s->unpack != NULL ? fcvi_unpack_next(s->unpack, to, PIECE) : from_file(s, to, room);
     if (n < 0 && errno == EINTR)
         return SOURCE_INTERRUPTED;
     if (n < 0) {
-        if (s->unpack == NULL)
-            snprintf(s->why, sizeof s->why, "%s", strerror(errno));
+        snprintf(s->why, sizeof s->why, "%s",
+                 s->unpack != NULL ? fcvi_unpack_why(s->unpack) : strerror(errno));
         return SOURCE_BROKEN;
     }
     s->over = n == 0;
@@ -136,8 +135,8 @@ static enum source_status fill(struct source *s)
 
 static enum source_status start_unpacking(struct source *s)
 {
-    struct window head = {s->bytes, s->end};
-    s->unpack = fcvi_unpack_open(from_file, s, head.bytes, head.length, s->why, sizeof s->why);
+    const struct unpack_from from = {from_file, s, s->bytes, s->end};
+    s->unpack = fcvi_unpack_open(&from, s->why, sizeof s->why);
     s->end = 0;
     s->over = false;
     return s->unpack != NULL ? SOURCE_READY : SOURCE_BROKEN;
@@ -164,26 +163,6 @@ enum source_status fcvi_source_have(struct source *s, size_t count)
 struct window fcvi_source_window(const struct source *s)
 {
     return (struct window){s->bytes + s->begin, s->end - s->begin};
-}
-
-uint8_t *fcvi_source_swap(struct source *s, uint8_t *other)
-{
-    uint8_t *so_far = s->bytes;
-    s->end -= s->begin;
-    memcpy(other, so_far + s->begin, s->end);
-    s->begin = 0;
-    s->bytes = other;
-    return so_far;
-}
-
-size_t fcvi_source_buffer(void)
-{
-    return CAPACITY;
-}
-
-bool fcvi_source_holds(const struct source *s, const uint8_t *byte)
-{
-    return (uintptr_t)byte - (uintptr_t)s->bytes < CAPACITY;
 }
 
 void fcvi_source_wait_briefly(struct source *s)

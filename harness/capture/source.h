@@ -37,13 +37,6 @@ struct window {
 struct window fcvi_source_window(const struct source *source);
 void fcvi_source_skip(struct source *source, size_t count);
 
-/** Goes on in another buffer of fcvi_source_buffer() bytes, which is the source's from now on; what was taken
- * out of the one so far, which is returned, stays in it. */
-uint8_t *fcvi_source_swap(struct source *source, uint8_t *other);
-size_t fcvi_source_buffer(void);
-/** The byte lies in the buffer. */
-bool fcvi_source_holds(const struct source *source, const uint8_t *byte);
-
 /** One line, after SOURCE_BROKEN. */
 const char *fcvi_source_why(const struct source *source);
 

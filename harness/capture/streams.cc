@@ -75,7 +75,10 @@ struct streams {
             streams_piece piece = piece_of(d, at, now);
             piece.offset = at - piece.sequence;
             const uint32_t count = before(at, piece.end) ? std::min(left, piece.end - at) : left;
-            events.data(events.context, d.stream, d.link, &piece, bytes.data() + bytes.size() - left, count);
+            piece.link = d.link;
+            piece.bytes = bytes.data() + bytes.size() - left;
+            piece.length = count;
+            events.data(events.context, d.stream, &piece);
             left -= count;
         }
         bytes.clear();
@@ -90,7 +93,7 @@ struct streams {
         if (events.repeated != nullptr)
             for (const auto &p : d.waiting)
                 if (over(p))
-                    events.repeated(events.context, d.stream, &p, nullptr, 0);
+                    events.repeated(events.context, d.stream, &p);
         d.waiting.erase(std::remove_if(d.waiting.begin(), d.waiting.end(), over), d.waiting.end());
     }
 
@@ -113,7 +116,7 @@ struct streams {
         waiting.erase(first);
         d.tracker.advance_sequence(sequence);
         events.begins(events.context, d.stream, 1);
-        put(d, sequence, std::move(bytes), streams_piece{0, 0, sequence, sequence, 0, 0, 0}); // all of it waited
+        put(d, sequence, std::move(bytes), streams_piece{0, 0, sequence, sequence, 0, 0, 0, 0, nullptr, 0}); // all of it waited
     }
 
     // The two addresses; where the other direction is in another VLAN, its number.
@@ -152,7 +155,7 @@ struct streams {
     {
         if (events.repeated != nullptr)
             for (const auto &p : i->second.waiting)
-                events.repeated(events.context, i->second.stream, &p, nullptr, 0);
+                events.repeated(events.context, i->second.stream, &p);
         events.begins(events.context, i->second.stream, 0);
         idle.push_back(i->second.stream);
         used.erase(i->second.used);
@@ -182,9 +185,9 @@ struct streams {
         Direction d{DataTracker(sequence), stream, link_of(name), sequence, used.insert(used.end(), name), {}};
         const auto other = find_other(name);
         events.begins(events.context, stream, 0);
+        const streams_opening opening{other != directions.end() ? other->second.stream : events.most, sequence, syn};
         if (events.opened != nullptr)
-            events.opened(events.context, stream, other != directions.end() ? other->second.stream : events.most, syn,
-                          sequence);
+            events.opened(events.context, stream, &opening);
         return directions.emplace(name, std::move(d)).first->second;
     }
 
@@ -201,11 +204,15 @@ struct streams {
     void take_bytes(Direction &d, streams_segment &s)
     {
         const auto end = static_cast<uint32_t>(s.sequence + s.length);
-        const streams_piece now{s.record, s.time_us, s.sequence, end, s.acknowledged, 0, s.flags};
+        const streams_piece now{s.record, s.time_us, s.sequence, end, s.acknowledged, 0, s.flags, 0, nullptr, 0};
         const uint32_t at = d.tracker.sequence_number();
         const bool old = !before(at, end);
-        if (events.repeated != nullptr && before(s.sequence, at) && s.length != 0)
-            events.repeated(events.context, d.stream, &now, s.data, old ? s.length : at - s.sequence);
+        if (events.repeated != nullptr && before(s.sequence, at) && s.length != 0) {
+            streams_piece again = now;
+            again.bytes = s.data;
+            again.length = old ? s.length : at - s.sequence;
+            events.repeated(events.context, d.stream, &again);
+        }
         s.fate = old ? STREAMS_REPEATED : STREAMS_GIVEN;
         if (!old && before(at, s.sequence)) {
             s.fate = STREAMS_WAITS;

@@ -14,12 +14,21 @@ struct streams;
 enum { STREAMS_ADDRESS = 16, STREAMS_MOST = 256 /* directions of FCIP that are followed at once */ };
 enum streams_flag { STREAMS_FIN = 0x01, STREAMS_SYN = 0x02, STREAMS_RST = 0x04, STREAMS_ACK = 0x10 };
 
-/* What is known of the segment that bytes came in. */
+/* Bytes of a stream, and what is known of the segment that they came in. */
 struct streams_piece {
     uint64_t record, time_us; /* the caller's */
     uint32_t sequence, end, acknowledged;
     uint32_t offset; /* of the bytes given in the data of the segment */
     uint8_t flags;
+    uint32_t link; /* number of the two addresses (in its VLANs) */
+    const uint8_t *bytes;
+    size_t length;
+};
+/* A stream that begins. */
+struct streams_opening {
+    uint32_t other; /* the other direction of its connection; the most there are: not seen */
+    uint32_t first; /* sequence number of its first byte */
+    int syn;        /* the SYN was seen (1) or nothing but data (0) */
 };
 /* What becomes of the data of a segment. */
 enum streams_fate { STREAMS_GIVEN, STREAMS_WAITS, STREAMS_REPEATED };
@@ -39,23 +48,18 @@ struct streams_segment {
     uint8_t fate;             /* set by take where there are data: enum streams_fate */
 };
 
-/* What the streams give. stream: a direction of a connection, below most; link: number of its two addresses
- * (in its VLANs).
- */
+/* What the streams give. stream: a direction of a connection, below most. */
 struct streams_events {
     void *context;
     uint32_t most; /* directions that are followed at once */
-    void (*data)(void *context, uint32_t stream, uint32_t link, const struct streams_piece *piece,
-                 const uint8_t *bytes, size_t length);
+    void (*data)(void *context, uint32_t stream, const struct streams_piece *piece);
     /* The stream begins here; lost: after bytes of it that are missing. */
     void (*begins)(void *context, uint32_t stream, int lost);
-    /* After a beginning: the other direction of its connection (most: not seen), and whether the SYN was seen
-     * (1) or nothing but data (0), and the sequence number of its first byte. NULL: not wanted. */
-    void (*opened)(void *context, uint32_t stream, uint32_t other, int syn, uint32_t first);
+    /* After a beginning. NULL: not wanted. */
+    void (*opened)(void *context, uint32_t stream, const struct streams_opening *opening);
     /* These bytes of the segment came before; without bytes: the segment waited and is over. NULL: not
      * wanted. */
-    void (*repeated)(void *context, uint32_t stream, const struct streams_piece *piece, const uint8_t *bytes,
-                     size_t length);
+    void (*repeated)(void *context, uint32_t stream, const struct streams_piece *piece);
 };
 
 struct streams_calls {

@@ -10,7 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUFFER = 32 << 20, LONGEST = 65535, WAIT_MS = 100, FILE_NAME = 4096, ASK_EVERY = 256 };
+enum {
+    BUFFER = 32 << 20,
+    LONGEST = 65535,
+    WAIT_MS = 100,
+    FILE_NAME = 4096,
+    ASK_EVERY = 256,
+    WHY = FILE_NAME + 256
+};
 enum { SECTION = 0x0A0D0D0A, INTERFACE = 1, PACKET = 6, ORDER = 0x1A2B3C4D, DROPCOUNT = 4 };
 
 struct tap {
@@ -19,9 +26,10 @@ struct tap {
     u_int dropped, told; /* by the kernel; of which the reader has been told */
     unsigned since;      /* packets since the kernel was asked */
     int sink, file;
-    const char *directory;
-    unsigned files, number; /* of the file that is written */
-    uint64_t written, file_bytes;
+    const struct tap_ring *ring; /* NULL: none */
+    unsigned number;             /* of the file that is written */
+    uint64_t written;
+    char why[WHY];
     uint8_t block[LONGEST + 256];
 };
 
@@ -97,11 +105,11 @@ static bool begin(int fd)
 
 static void name_of(const struct tap *tap, unsigned number, char *name)
 {
-    snprintf(name, FILE_NAME, "%s/ring-%06u.pcapng", tap->directory, number);
+    snprintf(name, FILE_NAME, "%s/ring-%06u.pcapng", tap->ring->directory, number);
 }
 
 /* The next file of the ring, which takes the place of the oldest. */
-static int turn(struct tap *tap, char *error, size_t size)
+static int turn(struct tap *tap)
 {
     char name[FILE_NAME];
     if (tap->file >= 0)
@@ -111,11 +119,11 @@ static int turn(struct tap *tap, char *error, size_t size)
     name_of(tap, tap->number, name);
     tap->file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (tap->file < 0 || !begin(tap->file))
-        return complain(error, size, name, strerror(errno));
-    if (tap->number > tap->files) {
-        name_of(tap, tap->number - tap->files, name);
+        return complain(tap->why, sizeof tap->why, name, strerror(errno));
+    if (tap->number > tap->ring->files) {
+        name_of(tap, tap->number - tap->ring->files, name);
         if (unlink(name) != 0 && errno != ENOENT)
-            return complain(error, size, name, strerror(errno));
+            return complain(tap->why, sizeof tap->why, name, strerror(errno));
     }
     return 0;
 }
@@ -161,37 +169,39 @@ static uint32_t packet(struct tap *tap, const struct pcap_pkthdr *header, const 
     return length;
 }
 
-int fcvi_tap_pump(struct tap *tap, int sink, const char *directory, unsigned files, uint64_t file_bytes,
-                  char *error, size_t size)
+int fcvi_tap_pump(struct tap *tap, int sink, const struct tap_ring *ring)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;
-    tap->directory = directory;
-    tap->files = files;
-    tap->file_bytes = file_bytes;
-    if (directory != NULL && turn(tap, error, size) != 0)
+    tap->ring = ring;
+    if (ring != NULL && turn(tap) != 0)
         return -1;
     if (!begin(sink))
-        return errno == EPIPE ? 0 : complain(error, size, tap->name, strerror(errno));
+        return errno == EPIPE ? 0 : complain(tap->why, sizeof tap->why, tap->name, strerror(errno));
     for (;;) {
         int status = pcap_next_ex(tap->pcap, &header, &bytes);
         if (status < 0)
-            return complain(error, size, tap->name, pcap_geterr(tap->pcap));
+            return complain(tap->why, sizeof tap->why, tap->name, pcap_geterr(tap->pcap));
         if (status == 0)
             ask(tap);
         if (status == 0 || header->caplen > LONGEST)
             continue;
         const uint32_t length = packet(tap, header, bytes);
-        if (directory != NULL) { /* first, so that it is there when a finding is made of it */
-            if (tap->written >= tap->file_bytes && turn(tap, error, size) != 0)
+        if (ring != NULL) { /* first, so that it is there when a finding is made of it */
+            if (tap->written >= ring->file_bytes && turn(tap) != 0)
                 return -1;
             if (!put(tap->file, tap->block, length))
-                return complain(error, size, directory, strerror(errno));
+                return complain(tap->why, sizeof tap->why, ring->directory, strerror(errno));
             tap->written += length;
         }
         if (!put(sink, tap->block, length))
-            return errno == EPIPE ? 0 : complain(error, size, tap->name, strerror(errno));
+            return errno == EPIPE ? 0 : complain(tap->why, sizeof tap->why, tap->name, strerror(errno));
     }
+}
+
+const char *fcvi_tap_why(const struct tap *tap)
+{
+    return tap->why;
 }
 
 void fcvi_tap_close(struct tap *tap)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define LIBRARY "libarchive.so.13"
-enum { PIECE = UNPACK_HEAD };
+enum { PIECE = UNPACK_HEAD, WHY = 256 };
 
 #define CALLS(CALL)                                                                                          \
     CALL(archive_read_new)                                                                                   \
@@ -34,6 +34,7 @@ struct unpack {
     void *context;
     size_t head; /* bytes of piece that were read before */
     uint8_t piece[PIECE];
+    char why[WHY];
 };
 
 /* The filter of libarchive for what begins so; -1: it is not compressed. */
@@ -97,77 +98,96 @@ static bool begin(struct unpack *u)
            u->archive_read_next_header(u->archive, &entry) == ARCHIVE_OK;
 }
 
-static void explain(const struct unpack *u, char *why, size_t size)
+static void explain(struct unpack *u)
 {
     const char *words = u->archive != NULL ? u->archive_error_string(u->archive) : NULL;
-    snprintf(why, size, "cannot be unpacked: %s", words != NULL ? words : "it is broken");
-    why[strcspn(why, "\n")] = '\0';
+    snprintf(u->why, sizeof u->why, "cannot be unpacked: %s", words != NULL ? words : "it is broken");
+    u->why[strcspn(u->why, "\n")] = '\0';
 }
 
-struct unpack *fcvi_unpack_open(unpack_read *read, void *context, const uint8_t *head, size_t length,
-                                char *why, size_t size)
+/* False, with a line. */
+static bool start(struct unpack *u)
+{
+    if (filter_of(u->piece, u->head) != ARCHIVE_FILTER_GZIP) {
+        if (!load(u))
+            snprintf(u->why, sizeof u->why, "is compressed; to read it install libarchive13 (%s)", LIBRARY);
+        else if (!begin(u))
+            explain(u);
+        else
+            return true;
+        return false;
+    }
+    u->gunzip = fcvi_gunzip_open();
+    if (u->gunzip == NULL) {
+        snprintf(u->why, sizeof u->why, "out of memory");
+        return false;
+    }
+    fcvi_gunzip_feed(u->gunzip, u->piece, u->head);
+    return true;
+}
+
+struct unpack *fcvi_unpack_open(const struct unpack_from *from, char *why, size_t size)
 {
     struct unpack *u = calloc(1, sizeof *u);
     if (u == NULL) {
         snprintf(why, size, "out of memory");
         return NULL;
     }
-    u->read = read;
-    u->context = context;
-    u->head = length < PIECE ? length : PIECE;
-    memcpy(u->piece, head, u->head);
-    if (filter_of(head, length) == ARCHIVE_FILTER_GZIP) {
-        u->gunzip = fcvi_gunzip_open();
-        if (u->gunzip != NULL)
-            fcvi_gunzip_feed(u->gunzip, u->piece, u->head);
-        else
-            snprintf(why, size, "out of memory");
-        if (u->gunzip != NULL)
-            return u;
-    } else if (!load(u))
-        snprintf(why, size, "is compressed; to read it install libarchive13 (%s)", LIBRARY);
-    else if (!begin(u))
-        explain(u, why, size);
-    else
+    u->read = from->read;
+    u->context = from->context;
+    u->head = from->length < PIECE ? from->length : PIECE;
+    memcpy(u->piece, from->head, u->head);
+    if (start(u))
         return u;
+    snprintf(why, size, "%s", u->why);
     fcvi_unpack_close(u);
     return NULL;
 }
 
-static ssize_t next_of_gzip(struct unpack *u, uint8_t *out, size_t capacity, char *why, size_t size)
+static ssize_t fail(struct unpack *u, const char *words)
 {
+    snprintf(u->why, sizeof u->why, "cannot be unpacked: %s", words);
+    errno = EIO;
+    return -1;
+}
+
+static ssize_t next_of_gzip(struct unpack *u, uint8_t *out, size_t capacity)
+{
+    const char *why = "";
     for (;;) {
-        ssize_t n = fcvi_gunzip_next(u->gunzip, out, capacity, why, size);
+        ssize_t n = fcvi_gunzip_next(u->gunzip, out, capacity, &why);
         if (n < 0)
-            errno = EIO;
+            return fail(u, why);
         if (n != 0)
             return n;
         n = fcvi_gunzip_hungry(u->gunzip) ? u->read(u->context, u->piece, PIECE) : 0;
         if (n < 0 && errno != EINTR)
-            snprintf(why, size, "%s", strerror(errno));
+            snprintf(u->why, sizeof u->why, "%s", strerror(errno));
         if (n < 0)
             return -1;
         if (n == 0 && fcvi_gunzip_ended(u->gunzip))
             return 0;
-        if (n == 0) {
-            snprintf(why, size, "cannot be unpacked: it ends early");
-            errno = EIO;
-            return -1;
-        }
+        if (n == 0)
+            return fail(u, "it ends early");
         fcvi_gunzip_feed(u->gunzip, u->piece, (size_t)n);
     }
 }
 
-ssize_t fcvi_unpack_next(struct unpack *u, uint8_t *out, size_t capacity, char *why, size_t size)
+ssize_t fcvi_unpack_next(struct unpack *u, uint8_t *out, size_t capacity)
 {
     if (u->gunzip != NULL)
-        return next_of_gzip(u, out, capacity, why, size);
+        return next_of_gzip(u, out, capacity);
     la_ssize_t n = u->archive_read_data(u->archive, out, capacity);
     if (n >= 0)
         return (ssize_t)n;
-    explain(u, why, size);
+    explain(u);
     errno = EIO;
     return -1;
+}
+
+const char *fcvi_unpack_why(const struct unpack *u)
+{
+    return u->why;
 }
 
 void fcvi_unpack_close(struct unpack *u)

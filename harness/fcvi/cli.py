@@ -14,21 +14,18 @@ if TYPE_CHECKING:
 
 
 def _plain(words: Sequence[str]) -> Optional[Callable[[], int]]:
-    """The work of `fcvi lint FILE...` and `fcvi flows FILE...`, with or without --jobs N before the files: loading argparse would
-    take longer than all but large captures do. None: something else."""
+    """The work of `fcvi lint FILE...` and `fcvi flows FILE...`: loading argparse would take longer than all but large captures do.
+    None: something else."""
     if not words or words[0] not in ("lint", "flows"):
         return None
-    from .engine.jobs import jobs_in
-
-    jobs, files = (jobs_in(words[2]), words[3:]) if words[1:2] == ["--jobs"] and len(words) > 2 else (1, words[1:])
-    if jobs is None or not files or any(not word or (word.startswith("-") and word != "-") for word in files):
+    files = words[1:]
+    if not files or any(not word or (word.startswith("-") and word != "-") for word in files):
         return None
     if words[0] == "flows":
         from .commands import flows as command
     else:
         from .commands import lint as command  # type: ignore[no-redef]
     args = command.Arguments(files)
-    args.jobs = jobs
     return lambda: command.run(args)
 
 

@@ -67,15 +67,14 @@ static void complain(struct fcoe *f, const char *words)
 bool fcoe_receive(struct fcoe *f, struct fcvi_input *frame)
 {
     struct live_record r;
-    char why[256];
     int status;
-    while ((status = fcvi_live_receive(f->live, &r, why, sizeof why)) == 1)
+    while ((status = fcvi_live_receive(f->live, &r)) == 1)
         if (r.record.kind == CAPTURE_FRAME && r.vlan == 0) {
             *frame = r.record.frame;
             return true;
         }
     if (status < 0)
-        complain(f, why);
+        complain(f, fcvi_live_why(f->live));
     return false;
 }
 
@@ -88,14 +87,13 @@ static void mapped(const uint8_t *id, uint8_t *out)
 void fcoe_send(struct fcoe *f, const struct fcvi_input *frame)
 {
     static const uint8_t nobody[ID] = {0};
-    uint8_t to[ADDRESS], from[ADDRESS];
-    char why[256];
-    mapped(frame->bytes + D_ID, to);
-    mapped(frame->bytes + S_ID, from);
+    struct live_way way = {.vlan = 0};
+    mapped(frame->bytes + D_ID, way.to);
+    mapped(frame->bytes + S_ID, way.from);
     if (memcmp(frame->bytes + S_ID, nobody, ID) == 0) /* who asks for an N_Port_ID has none yet */
-        memcpy(from, fcvi_live_address(f->live), ADDRESS);
-    if (fcvi_live_send(f->live, to, from, frame, 0, why, sizeof why) == 0)
+        memcpy(way.from, fcvi_live_address(f->live), ADDRESS);
+    if (fcvi_live_send(f->live, &way, frame) == 0)
         f->down = false;
     else
-        complain(f, why);
+        complain(f, fcvi_live_why(f->live));
 }

@@ -1,8 +1,9 @@
 /* A cache of port pairs by the edition that they speak. What was idle longest makes room: such a pair starts
  * anew. */
-#include "pairs.h"
+#include "editions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SETS = 1024, WAYS = 8 }; /* hundreds of pairs that talk at once hardly ever meet in a set */
 
@@ -14,7 +15,7 @@ struct pair {
     uint16_t rev1, other; /* frames that showed one */
 };
 
-struct editions_rest {
+struct editions {
     enum editions_mode mode;
     uint64_t seed;
     struct pair pair[SETS][WAYS]; /* of a set, the one used last comes first */
@@ -25,31 +26,19 @@ struct editions *fcvi_editions_open(enum editions_mode mode, uint64_t seed)
     struct editions *t = calloc(1, sizeof *t);
     if (t == NULL)
         return NULL;
-    t->rest = calloc(1, sizeof *t->rest);
-    if (t->rest == NULL) {
-        free(t);
-        return NULL;
-    }
-    t->rest->mode = mode;
-    t->rest->seed = seed;
+    t->mode = mode;
+    t->seed = seed;
     return t;
 }
 
 void fcvi_editions_close(struct editions *editions)
 {
-    if (editions != NULL)
-        free(editions->rest);
     free(editions);
 }
 
-static uint64_t three(const uint8_t *b)
-{
-    return (uint64_t)b[0] << 16 | (uint64_t)b[1] << 8 | b[2];
-}
+enum { ADDRESS = 24 };
 
-enum { D_ID = 1, S_ID = 5, ADDRESS = 24 };
-
-static struct pair *find(struct editions_rest *t, uint64_t s_id, uint64_t d_id, uint32_t network)
+static struct pair *find(struct editions *t, uint64_t s_id, uint64_t d_id, uint32_t network)
 {
     const uint64_t ports = s_id < d_id ? s_id << ADDRESS | d_id : d_id << ADDRESS | s_id;
     uint64_t h = (ports ^ t->seed ^ (uint64_t)network * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
@@ -93,41 +82,29 @@ static bool is_rqst(const struct fcvi_frame *frame)
     return frame->dh_length >= 16 && fcvi_DH_FCVI_OPCODE(frame->dh) == FCVI_OP_CONNECT_RQST;
 }
 
-static void remember(struct editions_last *last, const uint8_t *fc, uint32_t network, bool is_2007)
-{
-    uint8_t swapped[8] = {0};
-    memcpy(swapped + D_ID, fc + S_ID, 3);
-    memcpy(swapped + S_ID, fc + D_ID, 3);
-    last->forth = fcvi_editions_way(fc);
-    last->back = fcvi_editions_way(swapped);
-    last->network = network;
-    last->is_there = is_2007;
-}
-
-enum fcvi_edition fcvi_editions_of(struct editions *t, const struct fcvi_frame *frame, uint32_t network,
-                                   bool *known)
+static enum fcvi_edition edition_of(struct editions *t, const struct fcvi_frame *frame, uint32_t network,
+                                    bool *known)
 {
     *known = true;
-    const enum editions_mode mode = t->rest->mode;
-    if (mode != EDITIONS_AUTO)
-        return mode == EDITIONS_REV1 ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
-    struct pair *p = find(t->rest, three(frame->fc + S_ID), three(frame->fc + D_ID), network);
+    if (t->mode != EDITIONS_AUTO)
+        return t->mode == EDITIONS_REV1 ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
+    struct pair *p = find(t, fcvi_FC_S_ID(frame->fc), fcvi_FC_D_ID(frame->fc), network);
     const enum fcvi_edition shown = fcvi_edition_shown(frame);
     if (shown != FCVI_EDITION_COUNT)
         take(p, shown, is_rqst(frame));
-    remember(&t->last, frame->fc, network, p->edition == FCVI_EDITION_2007);
     *known = p->edition != FCVI_EDITION_COUNT;
     return *known ? (enum fcvi_edition)p->edition : FCVI_EDITION_2007;
 }
 
-enum fcvi_edition fcvi_editions_of_part(struct editions *t, const struct fcvi_frame *frame, size_t whole,
-                                        uint32_t network, bool *known)
+enum fcvi_edition fcvi_editions_of(struct editions *t, const struct editions_frame *frame, bool *known)
 {
-    struct fcvi_frame f = *frame; /* its payload_length is of what is there */
-    const size_t headers = f.payload != NULL ? (size_t)(f.payload - f.fc) : whole;
-    if (whole > headers)
-        f.payload_length = (uint32_t)(whole - headers);
-    const enum fcvi_edition edition = fcvi_editions_of(t, &f, network, known);
+    if (!frame->cut)
+        return edition_of(t, frame->view, frame->network, known);
+    struct fcvi_frame f = *frame->view; /* its payload_length is of what is there */
+    const size_t headers = f.payload != NULL ? (size_t)(f.payload - f.fc) : frame->whole;
+    if (frame->whole > headers)
+        f.payload_length = (uint32_t)(frame->whole - headers);
+    const enum fcvi_edition edition = edition_of(t, &f, frame->network, known);
     const bool connects = f.iu == FCVI_IU_CONNECT_RQST || f.iu == FCVI_IU_CONNECT_RESP1;
     return !*known && connects && f.dh_length == 16 ? FCVI_EDITION_REV1 : edition;
 }

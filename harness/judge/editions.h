@@ -23,18 +23,20 @@ struct editions;
 struct editions *fcvi_editions_open(enum editions_mode mode, uint64_t seed);
 void fcvi_editions_close(struct editions *editions);
 
-/** By which edition to read an IU (kind FCVI_KIND_IU, decoded by that of 2007) of this network. A connect
- * request fixes the edition of its two ports. Before one was seen the first frame that only one edition has
- * decides, and Rev 1.0 no longer when more frames showed that of 2007. Nothing known: 2007, and *known is
- * false. */
-enum fcvi_edition fcvi_editions_of(struct editions *editions, const struct fcvi_frame *frame,
-                                   uint32_t network, bool *known);
+/** An IU (kind FCVI_KIND_IU), decoded by the edition of 2007. */
+struct editions_frame {
+    const struct fcvi_frame *view;
+    uint32_t network;
+    bool cut;     /* the capture holds its beginning only */
+    size_t whole; /* then: its bytes from its header on, 0 when that is not known */
+};
 
-/** The same of a frame of which the capture holds the beginning only. whole: its bytes from its header on, 0
- * when that is not known. A connect request with the Device_Header of Rev 1.0 whose payload is cut off before
- * it tells its edition gives Rev 1.0, and *known is false. */
-enum fcvi_edition fcvi_editions_of_part(struct editions *editions, const struct fcvi_frame *frame,
-                                        size_t whole, uint32_t network, bool *known);
+/** By which edition to read an IU. A connect request fixes the edition of its two ports. Before one was seen
+ * the first frame that only one edition has decides, and Rev 1.0 no longer when more frames showed that of
+ * 2007. Nothing known: 2007, and *known is false. Of a frame that is cut, a connect request with the
+ * Device_Header of Rev 1.0 whose payload does not tell its edition gives Rev 1.0, and *known is false. */
+enum fcvi_edition fcvi_editions_of(struct editions *editions, const struct editions_frame *frame,
+                                   bool *known);
 
 #ifdef __cplusplus
 }

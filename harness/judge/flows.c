@@ -1,50 +1,28 @@
-/* The table of Connections, and the pass that fills it. */
+/* The table of Connections, and the frames that fill it. */
 #include "flows.h"
-
-#include "ahead.h"
-#include "cut.h"
-#include "pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    STEP = 1 << 16, /* records in which nothing is found, before the caller hears of it */
-    FETCHED = 8,    /* records before one is watched, what the monitor needs of it is fetched */
-    LINE = 64,      /* of a cache */
-    RING = 16,      /* Messages under way on one way at first, and at most */
+    RING = 16, /* Messages under way on one way at first, and at most */
     MOST = 4096,
     PAGE = 1024, /* Connections in one piece of memory: a pointer to one stays good */
     PAGES = 1 << 14
 };
 
 struct place {
-    uint32_t network, port, handle, flow; /* flow + 1 and the side in the top bit; 0: free */
-};
-
-/* What fcvi_flows_next was given. */
-struct flows_call {
-    struct fcvi_flow_seen *seen;
-    struct fcvi_findings *findings;
-    struct fcvi_monitor *monitor;
-    struct fcvi_monitor_findings *breaches;
+    struct fcvi_flow_end end;
+    uint32_t flow; /* flow + 1 and the side in the top bit; 0: free */
 };
 
 struct fcvi_flows {
-    struct capture *capture;
-    uint64_t before, seed;
+    uint64_t seed;
     struct fcvi_flow *page[PAGES];
     uint32_t count;
     struct place *place;
     uint32_t places, used; /* places: a power of two */
     struct fcvi_flow_tally tally;
-    struct editions *editions;        /* NULL: all is of 2007 */
-    struct ahead *ahead;              /* NULL: records are read as they are wanted */
-    struct fcvi_monitor *monitor;     /* that watches what is read ahead; NULL: none */
-    struct flows_call call;           /* that has not returned yet */
-    struct judge_entry *next, *ready; /* of the batch: the one that is next, and behind the last */
-    struct judge_entry batch[JUDGE_BATCH];
-    struct judge_cut cut;
 };
 
 static const uint32_t SIDE = 0x80000000u;
@@ -62,25 +40,6 @@ struct fcvi_flows *fcvi_flows_open(uint64_t seed)
         return NULL;
     }
     return f;
-}
-
-void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t before)
-{
-    flows->capture = capture;
-    flows->before = before;
-    flows->next = flows->ready = flows->batch;
-}
-
-void fcvi_flows_editions(struct fcvi_flows *flows, struct editions *editions)
-{
-    flows->editions = editions;
-}
-
-void fcvi_flows_leave(struct fcvi_flows *flows)
-{
-    fcvi_ahead_close(flows->ahead);
-    flows->ahead = NULL;
-    flows->next = flows->ready = flows->batch;
 }
 
 struct fcvi_flow *fcvi_flows_at(struct fcvi_flows *flows, uint32_t flow)
@@ -115,7 +74,6 @@ void fcvi_flows_end(struct fcvi_flows *flows, uint32_t flow)
 
 void fcvi_flows_close(struct fcvi_flows *flows)
 {
-    fcvi_ahead_close(flows->ahead);
     for (uint32_t i = 0; i < flows->count; i++) {
         fcvi_flows_end(flows, i);
         for (unsigned side = 0; side < 2; side++)
@@ -129,9 +87,10 @@ void fcvi_flows_close(struct fcvi_flows *flows)
 
 /* ---- where the Connection of a frame is ---- */
 
-static uint32_t hash_of(uint64_t seed, uint32_t network, uint32_t port, uint32_t handle)
+static uint32_t hash_of(uint64_t seed, const struct fcvi_flow_end *end)
 {
-    uint64_t h = (((uint64_t)port << 32 | handle) ^ seed) + (uint64_t)network * 0x9E3779B97F4A7C15u;
+    uint64_t h =
+        (((uint64_t)end->port << 32 | end->handle) ^ seed) + (uint64_t)end->network * 0x9E3779B97F4A7C15u;
     h ^= h >> 32;
     h *= 0xD6E8FEB86659FD93u;
     h ^= h >> 32;
@@ -140,19 +99,14 @@ static uint32_t hash_of(uint64_t seed, uint32_t network, uint32_t port, uint32_t
     return (uint32_t)h;
 }
 
-static struct place *place_from(const struct fcvi_flows *f, uint32_t i, uint32_t network, uint32_t port,
-                                uint32_t handle)
+static struct place *place_of(const struct fcvi_flows *f, const struct fcvi_flow_end *end)
 {
-    for (;; i = (i + 1) & (f->places - 1)) {
-        struct place *p = &f->place[i];
-        if (p->flow == 0 || (p->handle == handle && p->port == port && p->network == network))
+    for (uint32_t i = hash_of(f->seed, end);; i++) {
+        struct place *p = &f->place[i & (f->places - 1)];
+        if (p->flow == 0 ||
+            (p->end.handle == end->handle && p->end.port == end->port && p->end.network == end->network))
             return p;
     }
-}
-
-static struct place *place_of(const struct fcvi_flows *f, uint32_t network, uint32_t port, uint32_t handle)
-{
-    return place_from(f, hash_of(f->seed, network, port, handle) & (f->places - 1), network, port, handle);
 }
 
 static bool grow(struct fcvi_flows *f)
@@ -166,38 +120,33 @@ static bool grow(struct fcvi_flows *f)
     f->places = size * 2;
     for (uint32_t i = 0; i < size; i++)
         if (old[i].flow != 0)
-            *place_of(f, old[i].network, old[i].port, old[i].handle) = old[i];
+            *place_of(f, &old[i].end) = old[i];
     free(old);
     return true;
 }
 
-static void bind(struct fcvi_flows *f, uint32_t flow, unsigned side, uint32_t handle)
+void fcvi_flows_bind(struct fcvi_flows *f, uint32_t flow, unsigned side, uint32_t handle)
 {
     struct fcvi_flow *c = fcvi_flows_at(f, flow);
-    struct place *p = place_of(f, c->network, c->id[side], handle);
+    const struct fcvi_flow_end end = {c->network, c->id[side], handle};
+    struct place *p = place_of(f, &end);
     if (p->flow == 0) {
         if (f->used * 2 >= f->places) {
             if (f->used + 1 >= f->places && !grow(f))
                 return;
             if (f->used * 2 >= f->places)
                 (void)grow(f);
-            p = place_of(f, c->network, c->id[side], handle);
+            p = place_of(f, &end);
         }
         f->used++;
     }
     c->handle[side] = handle;
-    *p = (struct place){c->network, c->id[side], handle, (flow + 1) | (side != 0 ? SIDE : 0)};
+    *p = (struct place){end, (flow + 1) | (side != 0 ? SIDE : 0)};
 }
 
-void fcvi_flows_bind(struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t handle)
+uint32_t fcvi_flows_find(const struct fcvi_flows *flows, const struct fcvi_flow_end *end, uint8_t *side)
 {
-    bind(flows, flow, side, handle);
-}
-
-uint32_t fcvi_flows_find(const struct fcvi_flows *flows, uint32_t network, uint32_t d_id, uint32_t handle,
-                         uint8_t *side)
-{
-    const struct place *p = place_of(flows, network, d_id, handle);
+    const struct place *p = place_of(flows, end);
     *side = (p->flow & SIDE) != 0;
     return p->flow == 0 ? FCVI_FLOW_NONE : (p->flow & ~SIDE) - 1;
 }
@@ -328,13 +277,13 @@ static int by_number(const void *a, const void *b)
 }
 
 size_t fcvi_flows_unanswered(const struct fcvi_flows *flows, uint32_t flow, unsigned side,
-                             struct fcvi_flow_slot *out, size_t capacity)
+                             struct fcvi_flow_slot out[FCVI_FLOW_UNANSWERED])
 {
     const struct fcvi_flow_way *w = &at(flows, flow)->way[side];
     size_t count = 0, stored = 0;
     for (uint32_t i = 0; i < w->size; i++)
         if (is_open(&w->ring[i])) {
-            if (stored < capacity)
+            if (stored < FCVI_FLOW_UNANSWERED)
                 out[stored++] = w->ring[i];
             count++;
         }
@@ -342,17 +291,14 @@ size_t fcvi_flows_unanswered(const struct fcvi_flows *flows, uint32_t flow, unsi
     return count;
 }
 
-bool fcvi_flows_exchange(const struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t ox_id,
-                         struct fcvi_flow_slot *out)
+const struct fcvi_flow_slot *fcvi_flows_exchange(const struct fcvi_flows *flows, uint32_t flow, unsigned side,
+                                                 uint32_t ox_id)
 {
     const struct fcvi_flow_way *w = &at(flows, flow)->way[side];
-    bool found = false;
-    for (uint32_t i = 0; i < w->size; i++)
-        if (w->ring[i].state != FCVI_FLOW_FREE && w->ring[i].ox_id == ox_id &&
-            (!found || w->ring[i].number > out->number)) {
-            *out = w->ring[i];
-            found = true;
-        }
+    const struct fcvi_flow_slot *found = NULL;
+    for (const struct fcvi_flow_slot *s = w->ring; s < w->ring + w->size; s++)
+        if (s->state != FCVI_FLOW_FREE && s->ox_id == ox_id && (found == NULL || s->number > found->number))
+            found = s;
     return found;
 }
 
@@ -545,16 +491,16 @@ static uint32_t half_of(struct fcvi_flows *f, const struct fcvi_frame *v, uint32
 }
 
 /* The half that a Response belongs to takes over what was seen of the other half. */
-static void merge(struct fcvi_flows *f, uint32_t into, uint32_t from, uint32_t handle, uint32_t asker,
+static void merge(struct fcvi_flows *f, uint32_t into, uint32_t from, const struct fcvi_flow_end *asker,
                   struct fcvi_flow_seen *seen)
 {
     struct fcvi_flow *c = fcvi_flows_at(f, into);
-    const unsigned side = c->id[0] == asker && c->handle[0] == FCVI_UNASSIGNED ? 0 : 1;
-    bind(f, into, side, handle);
+    const unsigned side = c->id[0] == asker->port && c->handle[0] == FCVI_UNASSIGNED ? 0 : 1;
+    fcvi_flows_bind(f, into, side, asker->handle);
     if (from == FCVI_FLOW_NONE)
         return;
     struct fcvi_flow *gone = fcvi_flows_at(f, from);
-    const unsigned theirs = gone->handle[0] == handle ? 1 : 0; /* the side that sends to the handle */
+    const unsigned theirs = gone->handle[0] == asker->handle ? 1 : 0; /* the side that sends to the handle */
     struct fcvi_flow_way *w = &c->way[!side];
     free(w->ring);
     free(w->histogram);
@@ -574,46 +520,34 @@ static bool is_half(const struct fcvi_flow *c)
     return c->handle[0] == FCVI_UNASSIGNED || c->handle[1] == FCVI_UNASSIGNED;
 }
 
-/* As fcvi_flows_find, mostly without searching: a place keeps its name, and no two have the same. */
-static uint32_t flow_of(const struct fcvi_flows *f, const struct judge_entry *e, uint32_t d_id,
-                        uint32_t handle, uint8_t *side)
+static void take_message(struct fcvi_flows *f, const struct flows_unit *u, struct fcvi_flow_seen *seen)
 {
-    const struct place *p = &f->place[e->place];
-    if (p->flow == 0 || p->handle != handle || p->port != d_id || p->network != e->record.network)
-        return fcvi_flows_find(f, e->record.network, d_id, handle, side);
-    *side = (p->flow & SIDE) != 0;
-    return (p->flow & ~SIDE) - 1;
-}
-
-static void take_message(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen)
-{
-    const struct fcvi_frame *v = &e->frame;
-    const uint32_t network = e->record.network, d_id = (uint32_t)fcvi_FC_D_ID(v->fc),
-                   s_id = (uint32_t)fcvi_FC_S_ID(v->fc);
-    const uint32_t handle = (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh);
+    const struct fcvi_frame *v = u->frame;
+    const struct fcvi_flow_end end = {u->record->network, (uint32_t)fcvi_FC_D_ID(v->fc),
+                                      (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh)};
     const bool asks = v->iu <= FCVI_IU_READ_RQST;
     uint8_t to = 1;
-    uint32_t flow = flow_of(f, e, d_id, handle, &to);
+    uint32_t flow = fcvi_flows_find(f, &end, &to);
     const struct fcvi_flow *old = flow == FCVI_FLOW_NONE ? NULL : at(f, flow);
     if (!asks && (old == NULL ||
                   (is_half(old) && known(&old->way[to], (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh)) == NULL))) {
-        const uint32_t half = half_of(f, v, network);
+        const uint32_t half = half_of(f, v, end.network);
         if (half != FCVI_FLOW_NONE && half != flow) {
-            merge(f, half, flow, handle, d_id, seen);
-            flow = fcvi_flows_find(f, network, d_id, handle, &to);
+            merge(f, half, flow, &end, seen);
+            flow = fcvi_flows_find(f, &end, &to);
         }
     }
     if (flow == FCVI_FLOW_NONE) {
-        flow = fcvi_flows_add(f, network, s_id, d_id);
+        flow = fcvi_flows_add(f, end.network, (uint32_t)fcvi_FC_S_ID(v->fc), end.port);
         if (flow == FCVI_FLOW_NONE)
             return;
-        bind(f, flow, 1, handle);
+        fcvi_flows_bind(f, flow, 1, end.handle);
         to = 1;
         seen->why |= FCVI_FLOW_NEW;
     }
     struct fcvi_flow *c = fcvi_flows_at(f, flow);
     const struct message m = {v, (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh), (uint32_t)fcvi_FC_Parameter(v->fc),
-                              e->record.time_us, f->before + e->record.number};
+                              u->record->time_us, u->number};
     struct fcvi_flow_way *mine = &c->way[!to];
     seen->flow = flow;
     seen->side = !to;
@@ -634,7 +568,7 @@ static void take_message(struct fcvi_flows *f, const struct judge_entry *e, stru
     }
 }
 
-/* ---- the pass ---- */
+/* ---- any record ---- */
 
 /* A Device_Header of another size than Table 1 has (Rev 1.0 of 1999) is shown as it is. */
 static bool is_message(const struct fcvi_frame *v)
@@ -642,103 +576,6 @@ static bool is_message(const struct fcvi_frame *v)
     if (v->kind != FCVI_KIND_IU || v->iu >= FCVI_IU_CONNECT_RQST || v->dh == NULL)
         return false;
     return v->dh_length == (v->iu == FCVI_IU_SEND_RESP || v->iu == FCVI_IU_WRITE_RESP ? 16 : 32);
-}
-
-/* What a Message frame will need is fetched from memory while others are decoded. */
-static void fetch_place(const struct fcvi_flows *f, struct judge_entry *e)
-{
-    const uint32_t hash = hash_of(f->seed, e->record.network, (uint32_t)fcvi_FC_D_ID(e->frame.fc),
-                                  (uint32_t)fcvi_DH_FCVI_HANDLE(e->frame.dh));
-    e->place = hash & (f->places - 1); /* where the search begins */
-    __builtin_prefetch(&f->place[e->place]);
-}
-
-static void fetch_slot(const struct fcvi_flows *f, struct judge_entry *e)
-{
-    const struct fcvi_frame *v = &e->frame;
-    const struct place *p = place_from(f, e->place, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
-                                       (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh));
-    if (p->flow == 0)
-        return;
-    e->place = (uint32_t)(p - f->place);
-    const bool to = (p->flow & SIDE) != 0;
-    const struct fcvi_flow *c = at(f, (p->flow & ~SIDE) - 1);
-    const struct fcvi_flow_way *w = &c->way[v->iu <= FCVI_IU_READ_RQST ? !to : to];
-    for (const uint8_t *line = (const uint8_t *)c; line < (const uint8_t *)(c + 1); line += LINE)
-        __builtin_prefetch(line, 1);
-    if (w->size == 0)
-        return;
-    const struct fcvi_flow_slot *s = &w->ring[fcvi_DH_FCVI_MSG_ID(v->dh) & (w->size - 1)];
-    __builtin_prefetch(s, 1);
-    __builtin_prefetch(&s->answer_next, 1); /* it may lie in two lines of the cache */
-}
-
-static void fetch_slots(const struct fcvi_flows *f, struct judge_entry *first, const struct judge_entry *end)
-{
-    for (struct judge_entry *e = first; e < end; e++)
-        if (e->message)
-            fetch_slot(f, e);
-}
-
-static void expect(const struct fcvi_flows *f, const struct fcvi_monitor *monitor, struct judge_entry *e)
-{
-    const bool frame = e->record.kind == CAPTURE_FRAME;
-    if (monitor != NULL && frame && f->ahead == NULL)
-        e->hint = fcvi_monitor_expect(monitor, &e->frame, e->record.network);
-    e->message = frame && is_message(&e->frame);
-    if (e->message)
-        fetch_place(f, e);
-}
-
-static int fill(struct fcvi_flows *f, const struct fcvi_monitor *monitor, char *error, size_t size)
-{
-    struct judge_entry *e = f->batch;
-    int status = 1;
-    f->next = e;
-    do {
-        status = fcvi_capture_next(f->capture, &e->record, error, size);
-        if (status != 1)
-            break;
-        fcvi_judge_decode(e);
-        expect(f, monitor, e);
-        e++;
-    } while (e < f->batch + JUDGE_BATCH && fcvi_capture_has_next(f->capture));
-    f->ready = e;
-    fetch_slots(f, f->batch, e);
-    return e > f->batch ? 1 : status;
-}
-
-/* The IU is of ports that speak Rev 1.0. */
-__attribute__((noinline)) static bool is_rev1(const struct fcvi_flows *f, const struct judge_entry *e)
-{
-    const struct capture_record *r = &e->record;
-    if (fcvi_judge_damaged(&r->frame))
-        return false; /* what was damaged shows no edition */
-    bool known;
-    const enum fcvi_edition edition =
-        r->kind == CAPTURE_CUT ? fcvi_editions_of_part(f->editions, &e->frame, r->whole, r->network, &known)
-                               : fcvi_editions_of(f->editions, &e->frame, r->network, &known);
-    return edition == FCVI_EDITION_REV1;
-}
-
-static bool is_usual(const struct fcvi_flows *f, const struct judge_entry *e)
-{
-    return f->editions == NULL || e->frame.kind != FCVI_KIND_IU ||
-           (!e->fault && e->record.kind == CAPTURE_FRAME && e->frame.iu < FCVI_IU_CONNECT_RQST &&
-            fcvi_editions_usual(f->editions, &e->frame, e->record.network));
-}
-
-/* Only that it is there is told, of those that set a Connection up or end it. */
-static bool take_rev1(struct fcvi_flows *f, const struct judge_entry *e, struct fcvi_flow_seen *seen,
-                      struct fcvi_findings *findings)
-{
-    const struct fcvi_frame *v = &e->frame;
-    findings->count = 0; /* by the tables of 2007 */
-    findings->worst = 0;
-    f->tally.rev1++;
-    if (v->dh_length >= 16 && fcvi_DH_FCVI_OPCODE(v->dh) >= FCVI_OP_CONNECT_RQST)
-        seen->why |= FCVI_FLOW_CONTROL;
-    return seen->why != 0;
 }
 
 static bool is_ack(const struct fcvi_frame *v)
@@ -773,13 +610,14 @@ static void count(struct fcvi_flows *f, const struct fcvi_frame *v)
 }
 
 /* How much of a Message a cut frame carried is not known: what is there of it is taken to be in order. */
-static void take_unmeasured(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen)
+static void take_unmeasured(struct fcvi_flows *f, const struct flows_unit *u, struct fcvi_flow_seen *seen)
 {
-    struct fcvi_frame *v = &e->frame;
+    struct fcvi_frame *v = u->frame;
     const uint32_t offset = (uint32_t)fcvi_FC_Parameter(v->fc), total = (uint32_t)fcvi_DH_FCVI_TOT_LEN(v->dh);
+    const struct fcvi_flow_end end = {u->record->network, (uint32_t)fcvi_FC_D_ID(v->fc),
+                                      (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh)};
     uint8_t to = 1;
-    const uint32_t flow = fcvi_flows_find(f, e->record.network, (uint32_t)fcvi_FC_D_ID(v->fc),
-                                          (uint32_t)fcvi_DH_FCVI_HANDLE(v->dh), &to);
+    const uint32_t flow = fcvi_flows_find(f, &end, &to);
     const bool asks = v->iu <= FCVI_IU_READ_RQST;
     if (flow != FCVI_FLOW_NONE) {
         struct fcvi_flow *c = fcvi_flows_at(f, flow);
@@ -790,189 +628,51 @@ static void take_unmeasured(struct fcvi_flows *f, struct judge_entry *e, struct 
             s->answer_next = offset;
     }
     v->payload_length = asks && fcvi_FC_End_Sequence(v->fc) && total > offset ? total - offset : 0;
-    take_message(f, e, seen);
+    take_message(f, u, seen);
 }
 
-/* Frames that the capture holds in part: their headers, which say most of what there is to know. */
-static bool take_cut(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
-                     struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                     struct fcvi_monitor_findings *breaches)
+/* Only that it is there is told, of those that set a Connection up or end it. */
+static void take_rev1(struct fcvi_flows *f, const struct fcvi_frame *v, struct fcvi_flow_seen *seen)
 {
-    const struct capture_record *r = &e->record;
-    struct fcvi_frame *v = &e->frame;
-    const enum judge_cut_extent extent = fcvi_judge_cut(&f->cut, r, v, findings);
-    const bool followed = extent == JUDGE_CUT_HEADERS || extent == JUDGE_CUT_VEILED;
-    if (monitor != NULL && !followed && extent != JUDGE_CUT_FOREIGN)
-        fcvi_monitor_gap(monitor);
-    if (extent == JUDGE_CUT_NOTHING)
-        return false;
-    f->tally.part++;
-    count(f, v);
-    if (extent == JUDGE_CUT_FOREIGN)
-        return false;
-    if (!is_usual(f, e) && is_rev1(f, e))
-        return take_rev1(f, e, seen, findings);
-    if (monitor != NULL && followed) {
-        const struct fcvi_monitor_frame given = {v, f->before + r->number, r->time_us, r->network,
-                                                 findings->worst > 1u + FCVI_NOTICE};
-        fcvi_monitor_frame(monitor, &given, breaches);
-        if (extent == JUDGE_CUT_VEILED)
-            fcvi_monitor_veiled(monitor);
-    }
-    if (findings->count > 0 || (monitor != NULL && breaches->count > 0))
-        seen->why |= FCVI_FLOW_FOUND;
-    if (!is_message(v))
-        seen->why |= is_control(v) ? FCVI_FLOW_CONTROL : 0u;
-    else if (followed)
-        take_message(f, e, seen);
-    else
-        take_unmeasured(f, e, seen);
-    return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
+    f->tally.rev1++;
+    if (v->dh_length >= 16 && fcvi_DH_FCVI_OPCODE(v->dh) >= FCVI_OP_CONNECT_RQST)
+        seen->why |= FCVI_FLOW_CONTROL;
 }
 
-/* What is no whole frame, or comes after a gap that the capture speaks of. */
-static bool take_unusual(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
-                         struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                         struct fcvi_monitor_findings *breaches)
+/* Whether the frame says anything of Connections. */
+static bool count_record(struct fcvi_flows *f, const struct flows_unit *u)
 {
-    const struct capture_record *r = &e->record;
-    const bool gap = (r->unusual & CAPTURE_GAP) != 0;
-    f->tally.gaps += gap;
-    f->tally.records -= (r->unusual & (CAPTURE_FURTHER | CAPTURE_LATE)) != 0;
-    if (monitor != NULL && (gap || r->kind == CAPTURE_MALFORMED))
-        fcvi_monitor_gap(monitor);
-    return r->kind == CAPTURE_CUT && take_cut(f, e, seen, findings, monitor, breaches);
-}
-
-static bool take(struct fcvi_flows *f, struct judge_entry *e, struct fcvi_flow_seen *seen,
-                 struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                 struct fcvi_monitor_findings *breaches)
-{
-    const struct capture_record *r = &e->record;
-    *seen = (struct fcvi_flow_seen){0, FCVI_FLOW_NONE, FCVI_FLOW_NONE, 0, 0, 0};
-    f->tally.records++;
+    const struct capture_record *r = u->record;
+    f->tally.records += (r->unusual & (CAPTURE_FURTHER | CAPTURE_LATE)) == 0;
+    f->tally.gaps += (r->unusual & CAPTURE_GAP) != 0;
     f->tally.kind[r->kind % FCVI_FLOW_KINDS]++;
-    if (r->kind != CAPTURE_FRAME || r->unusual != 0) {
-        const bool shown = take_unusual(f, e, seen, findings, monitor, breaches);
-        if (r->kind != CAPTURE_FRAME)
-            return shown;
-    }
-    const struct fcvi_frame *v = &e->frame;
-    count(f, v);
-    if (e->watched == JUDGE_UNWATCHED ? !is_usual(f, e) && is_rev1(f, e) : e->rev1)
-        return take_rev1(f, e, seen, findings);
-    if (e->fault) {
-        fcvi_judge_fault(e, findings);
-        seen->why |= FCVI_FLOW_FOUND;
-    }
-    if (monitor != NULL && e->watched == JUDGE_UNWATCHED)
-        fcvi_judge_watch(monitor, f->before + r->number, e, findings->worst > 1u + FCVI_NOTICE, breaches);
-    if (monitor != NULL && breaches->count > 0)
-        seen->why |= FCVI_FLOW_FOUND;
-    if (v->fc == NULL)
-        return seen->why != 0;
-    if (fcvi_judge_damaged(&r->frame)) {
+    const bool cut = r->kind == CAPTURE_CUT;
+    if (r->kind > CAPTURE_CUT || (cut && u->extent == JUDGE_CUT_NOTHING))
+        return false;
+    f->tally.part += cut;
+    count(f, u->frame);
+    return !cut || u->extent != JUDGE_CUT_FOREIGN;
+}
+
+bool fcvi_flows_take(struct fcvi_flows *f, const struct flows_unit *u, struct fcvi_flow_seen *seen)
+{
+    const struct fcvi_frame *v = u->frame;
+    *seen = (struct fcvi_flow_seen){0, FCVI_FLOW_NONE, FCVI_FLOW_NONE, 0, 0, 0};
+    if (!count_record(f, u))
+        return false;
+    seen->why |= u->found ? FCVI_FLOW_FOUND : 0u;
+    if (u->rev1) {
+        take_rev1(f, v, seen);
+    } else if (v->fc != NULL && u->damaged) {
         f->tally.damaged++;
         seen->why |= FCVI_FLOW_DAMAGED; /* nothing that it says is believed */
-        return true;
-    }
-    if (e->message)
-        take_message(f, e, seen);
-    else if (is_control(v))
+    } else if (v->fc != NULL && is_message(v)) {
+        if (u->record->kind == CAPTURE_CUT && u->extent == JUDGE_CUT_ALONE)
+            take_unmeasured(f, u, seen);
+        else
+            take_message(f, u, seen);
+    } else if (v->fc != NULL && is_control(v)) {
         seen->why |= FCVI_FLOW_CONTROL;
+    }
     return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
-}
-
-/* fcvi_ahead_watch: whole frames in which the codec finds nothing. Of ports that speak Rev 1.0 the monitor
- * sees none. */
-static size_t watch_some(void *context, struct judge_entry *first, size_t count,
-                         struct fcvi_monitor_findings *found)
-{
-    const struct fcvi_flows *f = context;
-    for (struct judge_entry *e = first; e < first + count; e++) {
-        const bool frame = e->record.kind == CAPTURE_FRAME && e->record.unusual == 0;
-        if (!frame || e->fault)
-            return (size_t)(e - first);
-        if (e + FETCHED < first + count && e[FETCHED].record.kind == CAPTURE_FRAME)
-            fcvi_monitor_fetch(f->monitor, e[FETCHED].hint);
-        e->watched = JUDGE_WATCHED;
-        e->rev1 = !is_usual(f, e) && is_rev1(f, e);
-        if (e->rev1)
-            continue;
-        fcvi_judge_watch(f->monitor, f->before + e->record.number, e, false, found);
-        if (found->count == 0)
-            continue;
-        e->watched = JUDGE_BROKEN;
-        return (size_t)(e - first) + 1;
-    }
-    return count;
-}
-
-static void take_found(const struct fcvi_monitor_findings *found, struct fcvi_monitor_findings *breaches)
-{
-    size_t kept = found->count < found->capacity ? found->count : found->capacity;
-    kept = kept < breaches->capacity ? kept : breaches->capacity;
-    memcpy(breaches->list, found->list, kept * sizeof *breaches->list);
-    breaches->count = kept < breaches->capacity ? kept : found->count; /* no more than are there */
-}
-
-/* fcvi_ahead_take: records that are there already, as many at a time as can be fetched for. */
-static size_t take_some(void *context, struct judge_entry *first, size_t count,
-                        const struct fcvi_monitor_findings *found, bool *shown)
-{
-    struct fcvi_flows *f = context;
-    const struct flows_call *c = &f->call;
-    struct judge_entry *end = first + (count < JUDGE_BATCH ? count : JUDGE_BATCH), *e = first;
-    for (struct judge_entry *n = first; n < end; n++)
-        expect(f, c->monitor, n);
-    fetch_slots(f, first, end);
-    for (; e < end && !*shown; e++) {
-        if (e->watched == JUDGE_BROKEN)
-            take_found(found, c->breaches);
-        *shown = take(f, e, c->seen, c->findings, c->monitor, c->breaches);
-    }
-    return (size_t)(e - first);
-}
-
-bool fcvi_flows_ahead(struct fcvi_flows *flows, struct fcvi_monitor *monitor)
-{
-    flows->monitor = monitor;
-    if (fcvi_capture_is_file(flows->capture))
-        flows->ahead =
-            fcvi_ahead_open(flows->capture, monitor, monitor != NULL ? watch_some : NULL, take_some, flows);
-    return flows->ahead != NULL;
-}
-
-/* As fcvi_ahead_next, by this thread alone. */
-static int next_here(struct fcvi_flows *f, struct judge_entry **shown, char *error, size_t size)
-{
-    const struct flows_call *c = &f->call;
-    for (unsigned step = 0; step < STEP; step++) {
-        int status = f->next < f->ready ? 1 : fill(f, c->monitor, error, size);
-        if (status != 1)
-            return status;
-        *shown = f->next++;
-        if (take(f, *shown, c->seen, c->findings, c->monitor, c->breaches))
-            return 1;
-    }
-    return 2;
-}
-
-int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct fcvi_frame *frame,
-                    struct fcvi_flow_seen *seen, struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                    struct fcvi_monitor_findings *breaches, char *error, size_t size)
-{
-    findings->count = 0;
-    findings->worst = 0;
-    if (monitor != NULL)
-        breaches->count = 0;
-    struct judge_entry *e = NULL;
-    flows->call = (struct flows_call){seen, findings, monitor, breaches};
-    const int status = flows->ahead != NULL ? fcvi_ahead_next(flows->ahead, &e, error, size)
-                                            : next_here(flows, &e, error, size);
-    if (status == 1) {
-        *out = e->record;
-        *frame = e->frame;
-    }
-    return status;
 }

@@ -1,14 +1,11 @@
 /* The Connections of a capture: who talks to whom, how much, how fast, and what is out of the ordinary.
  *
- * One pass in C counts the Message frames and stops only at frames that a reader of the table has to see: all
- * that is no Message, and a Message frame that shows something missing, late, repeated or failed. */
+ * In C the Message frames are counted. What a reader of the table has to see is said: all that is no Message,
+ * and a Message frame that shows something missing, late, repeated or failed. */
 #ifndef FCVI_FLOWS_H
 #define FCVI_FLOWS_H
 
-#include "editions.h"
-
-#include <capture.h>
-#include <fcvi/monitor.h>
+#include "cut.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,42 +104,40 @@ struct fcvi_flow_tally {
 struct fcvi_flows *fcvi_flows_open(uint64_t seed);
 void fcvi_flows_close(struct fcvi_flows *flows);
 
-/** Another capture is taken, as long as it stays open; the Connections stay. before: records of the files
- * before it. */
-void fcvi_flows_take(struct fcvi_flows *flows, struct capture *capture, uint64_t before);
+/** A record that was judged. */
+struct flows_unit {
+    const struct capture_record *record;
+    struct fcvi_frame *frame; /* of CAPTURE_FRAME and CAPTURE_CUT */
+    uint64_t number;          /* of the record, over all captures */
+    uint8_t extent;           /* of CAPTURE_CUT: enum judge_cut_extent */
+    bool found;               /* the codec or the monitor found something */
+    bool damaged;             /* its receiver drops it */
+    bool rev1;                /* an IU of ports that speak Rev 1.0 of 1999 */
+};
 
-/** The ports speak what these say; NULL: the edition of 2007. They live as long as the Connections. */
-void fcvi_flows_editions(struct fcvi_flows *flows, struct editions *editions);
-
-/** A second thread takes its turns at reading and judging the capture that was taken, of a file on a disk;
- * what is found is the same. monitor: the one that fcvi_flows_next will get; NULL: none. It and
- * the editions stay until fcvi_flows_leave, which ends the thread before the capture is closed; what of the
- * capture was not judged then, they may have seen. False: there is no thread. */
-bool fcvi_flows_ahead(struct fcvi_flows *flows, struct fcvi_monitor *monitor);
-/** The capture that was taken is not read any more. */
-void fcvi_flows_leave(struct fcvi_flows *flows);
-
-/** As fcvi_capture_next, but passes over what is in order. 2 also when nothing was found for a while. */
-int fcvi_flows_next(struct fcvi_flows *flows, struct capture_record *out, struct fcvi_frame *frame,
-                    struct fcvi_flow_seen *seen, struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                    struct fcvi_monitor_findings *breaches, char *error, size_t size);
+/** Take a record. Whether the reader of the table is to see it, as *seen says. */
+bool fcvi_flows_take(struct fcvi_flows *flows, const struct flows_unit *unit, struct fcvi_flow_seen *seen);
 
 /** A Connection that is being set up. Its number, counted from 0; FCVI_FLOW_NONE without memory. */
 uint32_t fcvi_flows_add(struct fcvi_flows *flows, uint32_t network, uint32_t from, uint32_t to);
 /** Messages to that side's port with this FCVI_HANDLE belong to the Connection from now on. */
 void fcvi_flows_bind(struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t handle);
-/** Which Connection a frame to that port with that FCVI_HANDLE belongs to; FCVI_FLOW_NONE. side: receiver's.
- */
-uint32_t fcvi_flows_find(const struct fcvi_flows *flows, uint32_t network, uint32_t d_id, uint32_t handle,
-                         uint8_t *side);
+/** An FCVI_HANDLE of a port. */
+struct fcvi_flow_end {
+    uint32_t network, port, handle;
+};
+/** Which Connection a frame to there belongs to; FCVI_FLOW_NONE. side: receiver's. */
+uint32_t fcvi_flows_find(const struct fcvi_flows *flows, const struct fcvi_flow_end *end, uint8_t *side);
 uint32_t fcvi_flows_count(const struct fcvi_flows *flows);
 struct fcvi_flow *fcvi_flows_at(struct fcvi_flows *flows, uint32_t flow);
-/** Requests of a side that are not answered, oldest first; at most capacity. Returns how many there are. */
+/** Requests of a side that are not answered, at most FCVI_FLOW_UNANSWERED, oldest first. Returns how many
+ * there are. */
+enum { FCVI_FLOW_UNANSWERED = 64 };
 size_t fcvi_flows_unanswered(const struct fcvi_flows *flows, uint32_t flow, unsigned side,
-                             struct fcvi_flow_slot *out, size_t capacity);
-/** The latest request of a side on an Exchange, answered or not; false without one. */
-bool fcvi_flows_exchange(const struct fcvi_flows *flows, uint32_t flow, unsigned side, uint32_t ox_id,
-                         struct fcvi_flow_slot *out);
+                             struct fcvi_flow_slot out[FCVI_FLOW_UNANSWERED]);
+/** The latest request of a side on an Exchange, answered or not; NULL without one. */
+const struct fcvi_flow_slot *fcvi_flows_exchange(const struct fcvi_flows *flows, uint32_t flow, unsigned side,
+                                                 uint32_t ox_id);
 /** No more Messages are expected: the room for those under way is given back. */
 void fcvi_flows_end(struct fcvi_flows *flows, uint32_t flow);
 const struct fcvi_flow_tally *fcvi_flows_tally(const struct fcvi_flows *flows);

@@ -2,10 +2,11 @@
 #ifndef FCVI_JUDGE_H
 #define FCVI_JUDGE_H
 
+#include "connects.h"
 #include "editions.h"
+#include "flows.h"
 #include "tcp.h"
 
-#include <capture.h>
 #include <fcvi/monitor.h>
 
 #ifdef __cplusplus
@@ -14,26 +15,20 @@ extern "C" {
 
 struct judge;
 
-/** Judge a capture that stays open as long as the judge. before: records of the files that this one goes on
- * from; only the monitor counts them. NULL when there is no memory. */
-struct judge *fcvi_judge_open(struct capture *capture, uint64_t before);
+/** What goes on from one capture of a stream to the next; of each NULL: there is none. All stay as long as
+ * the judge. */
+struct judge_stream {
+    struct fcvi_monitor *monitor; /* frames are judged by those before them */
+    struct editions *editions; /* IUs are read by the edition that their ports speak; else by that of 2007 */
+    struct connects *connects; /* connect IUs of several frames are put together */
+    struct tcp_judge *tcp;     /* what TCP goes to, but that of port 3225; else it is foreign */
+    struct fcvi_flows *flows;  /* Connections are counted, and say which records are to be seen */
+    uint64_t before;           /* records of the captures before; only the monitor and flows count them */
+};
 
-/** From now on a second thread takes its turns at reading and judging, of a file on a disk; what is found is
- * the same. It works only while fcvi_judge_next does, but for reading. monitor: the one that fcvi_judge_next
- * will get; NULL: none. False: there is no thread. fcvi_judge_close ends it. */
-bool fcvi_judge_ahead(struct judge *judge, const struct fcvi_monitor *monitor);
-
-/** From now on IUs are read by the edition that their ports speak. Those of Rev 1.0 are checked by its
- * tables, and the monitor follows them by its rules. Without this all are read by that of 2007. */
-void fcvi_judge_editions(struct judge *judge, struct editions *editions);
-
-/** From now on TCP, but that of port 3225, goes to `tcp`, which has a tally of its own. A record in which it
- * finds something is returned as one of CAPTURE_FOREIGN; its reports are those of the last call. Without this
- * TCP is foreign. */
-void fcvi_judge_streams(struct judge *judge, struct tcp_judge *tcp);
-
-/** As fcvi_capture_progress. */
-void fcvi_judge_progress(const struct judge *judge, uint64_t *read, uint64_t *size);
+/** Judge a capture that stays open as long as the judge. NULL when there is no memory. */
+struct judge *fcvi_judge_open(struct capture *capture, const struct judge_stream *stream);
+void fcvi_judge_close(struct judge *judge);
 
 /** Why a record is not judged. */
 enum judge_reason {
@@ -69,15 +64,24 @@ struct judge_tally {
     struct judge_foreign foreign[JUDGE_PROTOCOLS];
 };
 
-/** As fcvi_capture_next, but passes over records in which neither the codec nor the monitor finds anything;
- * tallies what it passes over, always in the same tally. frame, findings and breaches describe the record
- * returned. Without a monitor (NULL) breaches is not used. 2 also when nothing was found for a while. */
-int fcvi_judge_next(struct judge *judge, struct capture_record *out, struct fcvi_frame *frame,
-                    struct fcvi_findings *findings, struct fcvi_monitor *monitor,
-                    struct fcvi_monitor_findings *breaches, struct judge_tally *tally, char *error,
-                    size_t size);
+/** A record, and what is wrong in it. */
+struct judge_seen {
+    struct capture_record record;
+    struct fcvi_frame frame;
+    struct fcvi_findings findings;         /* of the codec */
+    struct fcvi_monitor_findings breaches; /* of the monitor */
+    struct fcvi_findings whole;            /* of a connect IU in several frames, which ends here */
+    struct fcvi_flow_seen flow;            /* with flows */
+};
 
-void fcvi_judge_close(struct judge *judge);
+/** Goes on to the next record that is to be seen. With flows they say which that is; without, it is one in
+ * which something is found, an envelope that holds no FC-2 frame, or one in which `tcp` finds something: then
+ * it is of CAPTURE_FOREIGN, and the reports are those of the last call. Returns 1: it is in fcvi_judge_seen
+ * until the next call; 2: nothing was to be seen for a while; else, and with error, as fcvi_capture_next. */
+int fcvi_judge_next(struct judge *judge, char *error, size_t size);
+const struct judge_seen *fcvi_judge_seen(const struct judge *judge);
+/** What was seen so far of the capture. */
+const struct judge_tally *fcvi_judge_tally(const struct judge *judge);
 
 #ifdef __cplusplus
 }

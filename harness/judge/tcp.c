@@ -332,12 +332,12 @@ static void take_header(struct tcp_judge *t, struct side *s)
         end_pdu(t, s, FCVI_STREAM_PDU);
 }
 
-static void on_data(void *context, uint32_t stream, uint32_t link, const struct streams_piece *piece,
-                    const uint8_t *bytes, size_t length)
+static void on_data(void *context, uint32_t stream, const struct streams_piece *piece)
 {
     struct tcp_judge *t = context;
     struct side *s = t->side[stream];
-    (void)link;
+    const uint8_t *bytes = piece->bytes;
+    const size_t length = piece->length;
     if (s == NULL || s->connection == NULL)
         return;
     for (size_t done = 0; done < length;) {
@@ -443,21 +443,22 @@ static struct connection *new_connection(struct tcp_judge *t, unsigned direction
     return c;
 }
 
-static void on_opened(void *context, uint32_t stream, uint32_t other, int syn, uint32_t first)
+static void on_opened(void *context, uint32_t stream, const struct streams_opening *opening)
 {
     struct tcp_judge *t = context;
-    struct side *s = t->side[stream], *o = other < MOST ? t->side[other] : NULL;
+    struct side *s = t->side[stream], *o = opening->other < MOST ? t->side[opening->other] : NULL;
+    const bool syn = opening->syn != 0;
     if (s == NULL)
         return;
     uint8_t *kept = s->whole_pdu;
-    *s = (struct side){.whole = syn != 0, .first = first, .whole_pdu = kept};
+    *s = (struct side){.whole = syn, .first = opening->first, .whole_pdu = kept};
     const bool answers = (t->now->flags & STREAMS_ACK) != 0;
     struct connection *c = o != NULL ? o->connection : NULL;
     if (c != NULL && c->side[1 - o->direction] == NULL) {
         s->direction = (uint8_t)(1 - o->direction);
     } else {
-        s->direction = syn != 0 && answers ? 1 : 0;
-        if (syn == 0 && t->options.port != 0 && t->now->from_port == t->options.port)
+        s->direction = syn && answers ? 1 : 0;
+        if (!syn && t->options.port != 0 && t->now->from_port == t->options.port)
             s->direction = 1;
         c = new_connection(t, s->direction);
     }
@@ -468,19 +469,18 @@ static void on_opened(void *context, uint32_t stream, uint32_t other, int syn, u
     c->side[s->direction] = s;
     if (c->monitor != NULL)
         fcvi_vitcp_monitor_opened(c->monitor, s->direction, s->whole, s->initiator);
-    if (syn == 0 && c->kind == VITCP)
+    if (!syn && c->kind == VITCP)
         s->state = BEGUN;
 }
 
-static void on_repeated(void *context, uint32_t stream, const struct streams_piece *piece,
-                        const uint8_t *bytes, size_t length)
+static void on_repeated(void *context, uint32_t stream, const struct streams_piece *piece)
 {
     struct tcp_judge *t = context;
     struct side *s = t->side[stream];
     if (s == NULL || s->connection == NULL)
         return;
     struct connection *c = s->connection;
-    if (bytes == NULL) {
+    if (piece->bytes == NULL) {
         count_record(t, s, piece->record);
         return;
     }
@@ -493,7 +493,8 @@ static void on_repeated(void *context, uint32_t stream, const struct streams_pie
         return;
     struct fcvi_finding list[1];
     struct fcvi_findings found = {list, 1, 0, 0};
-    fcvi_vitcp_monitor_again(c->monitor, s->direction, s->position - back, bytes, length, &found);
+    fcvi_vitcp_monitor_again(c->monitor, s->direction, s->position - back, piece->bytes, piece->length,
+                             &found);
     tally_found(c, &found);
     if (found.count == 0)
         return;
@@ -546,25 +547,25 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
         count_record(t, s, g->record);
 }
 
-int fcvi_tcp_take(struct tcp_judge *t, const uint8_t *ip, size_t length, size_t original, uint32_t network,
-                  uint64_t record, uint64_t time_us)
+int fcvi_tcp_take(struct tcp_judge *t, const struct capture_record *record, uint64_t number)
 {
+    const struct fcvi_input *ip = &record->frame;
     struct streams_segment segment;
     t->reports = t->used = 0;
     t->tally.records++;
-    if (!fcvi_segment_of(ip, length, original, &segment)) {
+    if (!fcvi_segment_of(ip->bytes, ip->length, record->whole, &segment)) {
         t->tally.foreign++;
         return 0;
     }
     if (!load(t)) {
-        count(&t->tally.unjudged[TCP_LIBRARY], 1, record);
+        count(&t->tally.unjudged[TCP_LIBRARY], 1, number);
         return t->no_memory ? -1 : 0;
     }
-    segment.network = network;
-    segment.record = record;
-    segment.time_us = time_us;
+    segment.network = record->network;
+    segment.record = number;
+    segment.time_us = record->time_us;
     t->now = &segment;
-    t->six = ip[0] >> 4 == 6;
+    t->six = ip->bytes[0] >> 4 == 6;
     const int status = t->calls->take(t->streams, &segment);
     count_segment(t, &segment);
     t->now = NULL;

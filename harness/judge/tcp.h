@@ -3,6 +3,7 @@
 #ifndef FCVI_JUDGE_TCP_H
 #define FCVI_JUDGE_TCP_H
 
+#include <capture.h>
 #include <fcvi/vitcp_monitor.h>
 
 #ifdef __cplusplus
@@ -23,10 +24,9 @@ struct tcp_options {
 /** NULL when there is no memory. libtins is loaded when the first TCP segment comes. */
 struct tcp_judge *fcvi_tcp_open(const struct tcp_options *options);
 
-/** Take an IP packet that holds TCP, as CAPTURE_FOREIGN of CAPTURE_TCP has it, and the network of its
- * record. Returns how many reports there are, or -1 when there is no memory. The reports before are gone. */
-int fcvi_tcp_take(struct tcp_judge *tcp, const uint8_t *ip, size_t length, size_t original, uint32_t network,
-                  uint64_t record, uint64_t time_us);
+/** Take a record of CAPTURE_TCP, whose frame is its IP packet. number: of the record in its stream. Returns
+ * how many reports there are, or -1 when there is no memory. The reports before are gone. */
+int fcvi_tcp_take(struct tcp_judge *tcp, const struct capture_record *record, uint64_t number);
 
 /** The capture ends: what waits does not come any more. As fcvi_tcp_take. */
 int fcvi_tcp_flush(struct tcp_judge *tcp);

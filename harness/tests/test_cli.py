@@ -37,7 +37,7 @@ SCHEMA = json.loads((ROOT / "harness/fcvi/report/report.schema.json").read_text(
         (["run", "--jobs", "many"], "--jobs"),
         (["lint", "--jobs", "0", str(GOOD)], "must be a number from 1 to 1024"),
         (["lint", "--jobs", "1025", str(GOOD)], "must be a number from 1 to 1024"),
-        (["flows", "--jobs", "many", str(GOOD)], "must be a number from 1 to 1024"),
+        (["decode", "--jobs", "many", str(GOOD)], "must be a number from 1 to 1024"),
         (["flows", "--jobs"], "--jobs"),
         (["lint", "--jobs", "2"], "fcvi lint --help"),
         (["run", "--nonsense"], "--nonsense"),

@@ -83,9 +83,7 @@ struct endpoint *mon_endpoint_make(struct judged_frame *s, uint32_t owner, uint3
 /** The Endpoint whose handle the frame at hand, of a Message, has; NULL: not known. */
 static inline struct endpoint *mon_endpoint_here(struct judged_frame *s)
 {
-    uint64_t port = mon_endpoint_key(s->in->network, s->d_id), handle = fcvi_DH_FCVI_HANDLE(s->dh);
-    void *n = mon_pool_newest(s->m, &s->m->endpoints, port, handle);
-    return n != NULL ? n : mon_pool_look(s->m, &s->m->endpoints, port, handle, s->hint.endpoint);
+    return mon_endpoint_find(s->m, s->in->network, s->d_id, (uint32_t)fcvi_DH_FCVI_HANDLE(s->dh));
 }
 /** The same; from now on it is known. */
 struct endpoint *mon_endpoint_make_here(struct judged_frame *s);

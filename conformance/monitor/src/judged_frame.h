@@ -34,7 +34,6 @@ static inline enum group mon_group(uint8_t iu)
 struct judged_frame {
     struct fcvi_monitor *m;
     const struct fcvi_monitor_frame *in;
-    struct fcvi_monitor_hint hint;
     const struct fcvi_frame *f;
     struct fcvi_monitor_findings *out;
     const uint8_t *fc, *dh;

@@ -17,37 +17,6 @@ struct exchange *mon_exchange_find(struct fcvi_monitor *m, uint32_t network, uin
     return mon_pool_find(m, &m->exchanges, x_key(network, ox_id), port_key(originator, responder));
 }
 
-struct fcvi_monitor_hint fcvi_monitor_where(const struct fcvi_monitor *m, const struct fcvi_frame *frame,
-                                            uint32_t network)
-{
-    struct fcvi_monitor_hint hint = {0, 0};
-    if (frame->fc == NULL)
-        return hint;
-    uint32_t s_id = mon_port_at(frame->fc + FCVI_FC_S_ID_BYTE),
-             d_id = mon_port_at(frame->fc + FCVI_FC_D_ID_BYTE);
-    uint16_t ox_id = (uint16_t)fcvi_FC_OX_ID(frame->fc);
-    bool responder = fcvi_FC_Exchange_Context(frame->fc);
-    uint32_t from = responder ? d_id : s_id, to = responder ? s_id : d_id;
-    hint.exchange = mon_hash(m, x_key(network, ox_id), port_key(from, to));
-    if (frame->dh != NULL)
-        hint.endpoint = mon_hash(m, mon_endpoint_key(network, d_id), fcvi_DH_FCVI_HANDLE(frame->dh));
-    return hint;
-}
-
-void fcvi_monitor_fetch(const struct fcvi_monitor *m, struct fcvi_monitor_hint hint)
-{
-    mon_pool_expect(m, &m->exchanges, hint.exchange);
-    mon_pool_expect(m, &m->endpoints, hint.endpoint);
-}
-
-struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *m, const struct fcvi_frame *frame,
-                                             uint32_t network)
-{
-    struct fcvi_monitor_hint hint = fcvi_monitor_where(m, frame, network);
-    fcvi_monitor_fetch(m, hint);
-    return hint;
-}
-
 /* The frame looks like the first of its Exchange. */
 static bool looks_first(const struct judged_frame *s)
 {
@@ -79,8 +48,7 @@ static struct exchange *begin(struct judged_frame *s, bool headless)
         memset((uint8_t *)x + sizeof x->node, 0, sizeof *x - sizeof x->node);
     } else {
         make_room(s->m);
-        x = mon_pool_begin(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to),
-                           s->hint.exchange);
+        x = mon_pool_add(s->m, &s->m->exchanges, x_key(network, ox_id), port_key(from, to));
     }
     FCVI_ASSERT(x->node.k0 == x_key(network, ox_id) && x->node.k1 == port_key(from, to));
     x->born = s->in->number;
@@ -198,8 +166,7 @@ bool mon_exchange_of(struct judged_frame *s)
 {
     uint32_t from = s->who == 0 ? s->s_id : s->d_id, to = s->who == 0 ? s->d_id : s->s_id;
     s->starts = looks_first(s);
-    s->x = mon_pool_look(s->m, &s->m->exchanges, x_key(s->in->network, (uint16_t)fcvi_FC_OX_ID(s->fc)),
-                         port_key(from, to), s->hint.exchange);
+    s->x = mon_exchange_find(s->m, s->in->network, from, to, (uint16_t)fcvi_FC_OX_ID(s->fc));
     if (s->x == NULL)
         s->x = begin(s, !s->starts && !mon_knows_exchanges(s->m));
     else if (!(mon_exact(s->m, s->x) ? take_exactly(s) : take_loosely(s)))

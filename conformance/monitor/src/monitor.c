@@ -250,11 +250,10 @@ static void note_answer(const struct judged_frame *s)
     before->who = s->who;
 }
 
-void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
-                           struct fcvi_monitor_hint hint, struct fcvi_monitor_findings *findings)
+void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
+                        struct fcvi_monitor_findings *findings)
 {
-    struct judged_frame s = {
-        .m = m, .in = frame, .hint = hint, .f = frame->view, .out = findings, .fc = frame->view->fc};
+    struct judged_frame s = {.m = m, .in = frame, .f = frame->view, .out = findings, .fc = frame->view->fc};
     FCVI_ASSERT(frame->number != 0);
     if (m->latest < m->last_gap || (m->latest == 0 && (m->config.trust & FCVI_TRUST_START) == 0)) {
         m->resumed = frame->time_us;
@@ -286,10 +285,4 @@ void fcvi_monitor_expected(struct fcvi_monitor *m, const struct fcvi_monitor_fra
     const unsigned answerable = 1u << FCVI_KIND_IU | 1u << FCVI_KIND_BLS | 1u << FCVI_KIND_ELS;
     if ((!m->whole || m->last_gap != 0) && (answerable >> s.f->kind & 1u))
         note_answer(&s);
-}
-
-void fcvi_monitor_frame(struct fcvi_monitor *m, const struct fcvi_monitor_frame *frame,
-                        struct fcvi_monitor_findings *findings)
-{
-    fcvi_monitor_expected(m, frame, fcvi_monitor_expect(m, frame->view, frame->network), findings);
 }

@@ -1,8 +1,6 @@
 /* Hash tables whose entries are lined up by their last use, so that the one idle longest can make room. */
 #include "pools.h"
 
-enum { LINE = 64 };
-
 static uint64_t *slots_of(struct fcvi_monitor *m, const struct pool *p)
 {
     return (uint64_t *)(void *)((uint8_t *)m + p->slots);
@@ -35,9 +33,9 @@ static void line_up(struct fcvi_monitor *m, struct pool *p, struct node *n)
 
 /* ---- by key ---- */
 
-void *mon_pool_look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash)
+static void *look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
-    FCVI_ASSERT(hash == mon_hash(m, k0, k1));
+    const uint32_t hash = mon_hash(m, k0, k1);
     const uint64_t *slots = slots_of(m, p);
     for (uint32_t i = hash & p->mask; slots[i] != 0; i = (i + 1) & p->mask) {
         if ((uint32_t)(slots[i] >> 32) != hash)
@@ -95,21 +93,9 @@ void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint6
                          ? mon_pool_at(m, mon_pool_at(m, p->newest)->older)
                          : NULL;
     if (n == NULL || n->k0 != k0 || n->k1 != k1)
-        return mon_pool_look(m, p, k0, k1, mon_hash(m, k0, k1));
+        return look(m, p, k0, k1);
     mon_pool_touch(m, p, n);
     return n;
-}
-
-/* The entries that make room next are far from any cache; by the time they are needed they will be near. */
-static void fetch_next(struct fcvi_monitor *m, const struct pool *p)
-{
-    const struct node *n = mon_pool_at(m, p->oldest);
-    __builtin_prefetch(slots_of(m, p) + (n->hash & p->mask), 1);
-    if (n->newer == NONE)
-        return;
-    const uint8_t *next = (const uint8_t *)mon_pool_at(m, n->newer);
-    for (uint32_t at = 0; at < p->size; at += LINE)
-        __builtin_prefetch(next + at, 1);
 }
 
 static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
@@ -119,13 +105,11 @@ static struct node *make_room(struct fcvi_monitor *m, struct pool *p)
     take_out(m, p, n);
     unline(m, p, n);
     p->evicted++;
-    fetch_next(m, p);
     return n;
 }
 
-void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash)
+void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
-    FCVI_ASSERT(hash == mon_hash(m, k0, k1));
     bool fresh = p->fresh < p->bound;
     struct node *n = fresh ? mon_pool_at(m, p->fresh) : make_room(m, p);
     uint32_t place = fresh ? p->fresh : n->place;
@@ -133,7 +117,7 @@ void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64
     memset(n, 0, p->size);
     n->k0 = k0;
     n->k1 = k1;
-    n->hash = hash;
+    n->hash = mon_hash(m, k0, k1);
     n->place = place;
     put(m, p, n);
     line_up(m, p, n);

@@ -86,29 +86,15 @@ static inline uint32_t mon_hash(const struct fcvi_monitor *m, uint64_t k0, uint6
     h *= 0xD6E8FEB86659FD93u;
     return (uint32_t)(h >> 32);
 }
-/** The entry of a key with this hash, now the one used last; NULL when there is none. */
-void *mon_pool_look(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash);
-/** The same, for who does not have the hash. */
+/** The entry of a key, now the one used last; NULL when there is none. */
 void *mon_pool_search(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
 /** The entry that makes room for the next; NULL: there is room. */
 static inline void *mon_pool_oldest(struct fcvi_monitor *m, const struct pool *p)
 {
     return p->fresh < p->bound ? NULL : (uint8_t *)m + p->oldest;
 }
-/** A zeroed entry for a key with this hash that the table does not have. The one idle longest makes room. */
-void *mon_pool_begin(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1, uint32_t hash);
-/** The same, for who does not have the hash. */
-static inline void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
-{
-    return mon_pool_begin(m, p, k0, k1, mon_hash(m, k0, k1));
-}
-
-/** The entry of a key with this hash will be looked for soon. */
-static inline void mon_pool_expect(const struct fcvi_monitor *m, const struct pool *p, uint32_t hash)
-{
-    const uint64_t *slots = (const uint64_t *)(const void *)((const uint8_t *)m + p->slots);
-    __builtin_prefetch(slots + (hash & p->mask), 1);
-}
+/** A zeroed entry for a key that the table does not have. The one idle longest makes room. */
+void *mon_pool_add(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1);
 
 static inline struct node *mon_pool_at(struct fcvi_monitor *m, uint32_t place)
 {
@@ -133,18 +119,11 @@ static inline void mon_pool_touch(struct fcvi_monitor *m, struct pool *p, struct
     p->newest = n->place;
 }
 
-/** The entry used last, when it is that of the key. */
-static inline void *mon_pool_newest(struct fcvi_monitor *m, const struct pool *p, uint64_t k0, uint64_t k1)
-{
-    struct node *n = p->newest != NONE ? mon_pool_at(m, p->newest) : NULL;
-    return n != NULL && n->k0 == k0 && n->k1 == k1 ? n : NULL;
-}
-
 /** As mon_pool_search; quick when it is the one used last, as it mostly is. */
 static inline void *mon_pool_find(struct fcvi_monitor *m, struct pool *p, uint64_t k0, uint64_t k1)
 {
-    void *n = mon_pool_newest(m, p, k0, k1);
-    return n != NULL ? n : mon_pool_search(m, p, k0, k1);
+    struct node *n = p->newest != NONE ? mon_pool_at(m, p->newest) : NULL;
+    return n != NULL && n->k0 == k0 && n->k1 == k1 ? n : mon_pool_search(m, p, k0, k1);
 }
 
 #ifndef FCVI_INTERNALS_IN_SIGHT

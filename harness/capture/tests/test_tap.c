@@ -154,8 +154,8 @@ START_TEST(test_what_passes_comes_out)
         far_end(ends[0]);
     }
     close(ends[0]);
-    status = fcvi_tap_pump(tap, ends[1], directory, FILES, FILE_BYTES, error, sizeof error);
-    ck_assert_msg(status == 0, "%s", error);
+    status = fcvi_tap_pump(tap, ends[1], &(struct tap_ring){directory, FILES, FILE_BYTES});
+    ck_assert_msg(status == 0, "%s", fcvi_tap_why(tap));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
     close(ends[1]);
@@ -177,12 +177,12 @@ START_TEST(test_what_cannot_be_watched)
     ck_assert_msg(tap != NULL, "%s", error);
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
-    error[0] = '\0';
-    ck_assert_int_eq(fcvi_tap_pump(tap, ends[1], "/nowhere/at/all", 2, 1, error, sizeof error), -1);
-    ck_assert(strstr(error, "/nowhere/at/all") != NULL && strchr(error, '\n') == NULL);
+    ck_assert_int_eq(fcvi_tap_pump(tap, ends[1], &(struct tap_ring){"/nowhere/at/all", 2, 1}), -1);
+    ck_assert(strstr(fcvi_tap_why(tap), "/nowhere/at/all") != NULL &&
+              strchr(fcvi_tap_why(tap), '\n') == NULL);
     signal(SIGPIPE, SIG_IGN);
     close(ends[0]);
-    ck_assert_int_eq(fcvi_tap_pump(tap, ends[1], NULL, 0, 0, error, sizeof error), 0);
+    ck_assert_int_eq(fcvi_tap_pump(tap, ends[1], NULL), 0);
     close(ends[1]);
     fcvi_tap_close(tap);
 }

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, Optional
 
-_ERROR_SIZE, _FINDINGS = 512, 64
+_ERROR_SIZE = 512
 _EXCHANGES, _ENDPOINTS = 16384, 8192
 _LINE = 64  # of a cache
 _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
@@ -172,20 +172,23 @@ class Editions:
         self.pointer = ffi.gc(lib.fcvi_editions_open(EDITIONS[said], hash_seed()), lib.fcvi_editions_close)
         self._known = ffi.new("bool *")
 
-    def of(self, frame: Any, network: int) -> int:
-        """The edition by which to read an IU (struct fcvi_frame, of kind FCVI_KIND_IU)."""
-        return int(lib.fcvi_editions_of(self.pointer, frame, network, self._known))
-
-    def of_part(self, frame: Any, whole: int, network: int) -> int:
-        """The same of a frame that is cut off; whole: how long it was, 0 when that is not known."""
-        return int(lib.fcvi_editions_of_part(self.pointer, frame, whole, network, self._known))
+    def of(self, frame: Any, network: int, cut: bool = False, whole: int = 0) -> int:
+        """The edition by which to read an IU (struct fcvi_frame, of kind FCVI_KIND_IU). cut: its end is missing; whole: how long
+        it was, 0 when that is not known."""
+        shown = ffi.new("struct editions_frame *", {"view": frame, "network": network, "cut": cut, "whole": whole})
+        return int(lib.fcvi_editions_of(self.pointer, shown, self._known))
 
 
 class Watch:
-    """The monitor of one stream of frames, and the editions of FC-VI in it."""
+    """The monitor of one stream of frames, the editions of FC-VI in it, and its connect IUs of several frames."""
 
-    def __init__(self, trust: int, r_a_tov_us: int, edition: str = "2007") -> None:
+    def __init__(self, trust: int, r_a_tov_us: int, edition: str = "2007", monitor: bool = True) -> None:
         self.editions = Editions(edition)
+        self.connects = ffi.gc(lib.fcvi_connects_open(), lib.fcvi_connects_close)
+        self.frames = 0  # of the files before
+        if not monitor:
+            self.pointer = ffi.NULL
+            return
         config = ffi.new("struct fcvi_monitor_config *")
         config.limits.exchanges, config.limits.endpoints = _EXCHANGES, _ENDPOINTS
         config.limits.setups = config.limits.sequences = config.limits.pairs = _EXCHANGES // 4
@@ -194,7 +197,6 @@ class Watch:
         self._memory = _uncleared("uint64_t[]", size // 8 + 9)  # pages that are not used are never there
         aligned = self._memory + -int(ffi.cast("uintptr_t", self._memory)) % _LINE // 8
         self.pointer = lib.fcvi_monitor_init(aligned, size, config)
-        self.frames = 0  # of the files before
 
     def gap(self) -> None:
         """Frames are missing here."""
@@ -220,22 +222,17 @@ def opened(path: str, error: Any, limits: Limits) -> Any:
 
 
 class Scan:
-    """A capture; iterating stops at the records in which something is wrong, and at parts of connect IUs. ahead: a second
-    thread takes turns at reading and judging."""
+    """A capture; iterating stops at the records that are to be seen (harness/judge/judge.h)."""
 
-    def __init__(self, path: str, limits: Limits, ahead: bool = False) -> None:
-        self.path, self._limits, self._ahead = path, limits, ahead
+    def __init__(self, path: str, limits: Limits) -> None:
+        self.path, self._limits = path, limits
         self._judge: Any = None
         self._error = ffi.new("char[]", _ERROR_SIZE)
         self._capture = opened(path, self._error, limits)
         if self._capture == ffi.NULL:
             raise ScanError(self._why())
         self.is_file: bool = lib.fcvi_capture_is_file(self._capture)
-        self.record, self.frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
-        self._found = ffi.new("struct fcvi_finding[]", _FINDINGS)
-        self._list = ffi.new("struct fcvi_findings *", {"list": self._found, "capacity": _FINDINGS})
-        self._breach = ffi.new("struct fcvi_monitor_finding[]", _FINDINGS)
-        self._breaches = ffi.new("struct fcvi_monitor_findings *", {"list": self._breach, "capacity": _FINDINGS})
+        self.seen: Any = None  # struct judge_seen
         self.tally = ffi.new("struct judge_tally *")
 
     def _why(self) -> str:
@@ -244,24 +241,23 @@ class Scan:
     def close(self) -> None:
         """Close the file."""
         if self._judge is not None:
-            ffi.release(self._judge)  # it reads the file as long as it lives
+            self.tally = ffi.new("struct judge_tally *", self.tally[0])
+            ffi.release(self._judge)
             self._judge = None
         lib.fcvi_capture_close(self._capture)
 
-    def stops(self, watch: Watch, tick: Callable[[], None], streams: Any = None) -> Iterator[None]:
-        """Each time ``record``, ``findings`` and ``breaches`` say what is wrong. tick: called now and then. streams: struct
-        tcp_judge, which TCP goes to. Raises ScanError."""
-        judge = self._judge = ffi.gc(lib.fcvi_judge_open(self._capture, watch.frames), lib.fcvi_judge_close)
-        if judge == ffi.NULL:
+    def stops(self, watch: Watch, tick: Callable[[], None], streams: Any = ffi.NULL, flows: Any = ffi.NULL) -> Iterator[None]:
+        """Each time ``seen`` says what is to be seen. tick: called now and then. streams: struct tcp_judge, which TCP goes to.
+        flows: struct fcvi_flows, which say what is to be seen. Raises ScanError."""
+        stream = ffi.new("struct judge_stream *", {
+            "monitor": watch.pointer, "editions": watch.editions.pointer, "connects": watch.connects, "tcp": streams,
+            "flows": flows, "before": watch.frames,
+        })  # fmt: skip
+        judge = self._judge = ffi.gc(lib.fcvi_judge_open(self._capture, stream), lib.fcvi_judge_close)
+        if judge == ffi.NULL or watch.connects == ffi.NULL:
             raise ScanError(self._limits.hint(f"{self.path}: out of memory"))
-        lib.fcvi_judge_editions(judge, watch.editions.pointer)
-        if streams is not None:
-            lib.fcvi_judge_streams(judge, streams)
-        if self._ahead:  # where there is no thread to be had it goes on without
-            lib.fcvi_judge_ahead(judge, watch.pointer)
-        while status := lib.fcvi_judge_next(
-            judge, self.record, self.frame, self._list, watch.pointer, self._breaches, self.tally, self._error, _ERROR_SIZE
-        ):
+        self.seen, self.tally = lib.fcvi_judge_seen(judge), lib.fcvi_judge_tally(judge)
+        while status := lib.fcvi_judge_next(judge, self._error, _ERROR_SIZE):
             if status < 0:
                 raise ScanError(f"{self.path}: {self._why()}")
             if status == 1:
@@ -270,17 +266,25 @@ class Scan:
 
     def findings(self) -> list[Any]:
         """What the codec found in the record."""
-        return [self._found[i] for i in range(min(self._list.count, _FINDINGS))]
+        return _those(self.seen.findings)
 
     def breaches(self) -> list[Any]:
         """What the monitor found in the record."""
-        return [self._breach[i] for i in range(min(self._breaches.count, _FINDINGS))]
+        return _those(self.seen.breaches)
+
+    def whole(self) -> list[Any]:
+        """What the codec found in a connect IU of several frames that ends here."""
+        return _those(self.seen.whole)
 
     def progress(self) -> tuple[int, int]:
         """Bytes taken of the file, and its size, 0 when that is not known."""
         numbers = ffi.new("uint64_t[2]")
-        lib.fcvi_judge_progress(self._judge, numbers, numbers + 1)
+        lib.fcvi_capture_progress(self._capture, numbers, numbers + 1)
         return numbers[0], numbers[1]
+
+
+def _those(found: Any) -> list[Any]:
+    return [found.list[i] for i in range(min(found.count, found.capacity))]
 
 
 def first_time(path: str, limits: Limits) -> Optional[int]:

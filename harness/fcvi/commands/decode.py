@@ -112,7 +112,7 @@ class _Printer:
         is_iu = record.kind in ("frame", "cut") and frame.kind == "iu"
         edition = 0
         if is_iu and record.kind == "cut":
-            edition = self._editions.of_part(frame.view, record.whole, record.network)
+            edition = self._editions.of(frame.view, record.network, True, record.whole)
         elif is_iu:
             edition = self._editions.of(frame.view, record.network)
         if shown and edition:

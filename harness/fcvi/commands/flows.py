@@ -38,7 +38,6 @@ class Arguments(Wishes, captured.Wishes):
     json = csv = openmetrics = no_monitor = False
     html = None
     ladder = r_a_tov = 0
-    jobs = 1
     edition = "auto"
 
     def __init__(self, files: Sequence[str]) -> None:
@@ -72,8 +71,6 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with a time line for each Connection too.")
     p.add_argument("--ladder", metavar="N", type=int, default=0, help="Show the frames of this Connection on the page.")
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
-    say = "From 2 on, read and judge at the same time (default 1); the output is the same."
-    p.add_argument("--jobs", metavar="N", type=_jobs, default=Arguments.jobs, help=say)
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
     p.add_argument("--wire", choices=("tcp",), help="List the connections of VI/TCP.")
@@ -83,12 +80,6 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
     add_options(p)
     p.set_defaults(run=run, books=False)
-
-
-def _jobs(value: str) -> int:
-    from fcvi.engine.jobs import number_of_jobs
-
-    return number_of_jobs(value)
 
 
 def _seconds(value: str) -> float:
@@ -248,8 +239,8 @@ def _watch(args: Any) -> int:
     bad = tap.wrong(args, args.files)
     if bad is None and args.interface is None:
         bad = "--exporter goes with -i"
-    if bad is None and (args.html is not None or args.jobs > 1):
-        bad = "-i goes without --html and --jobs"
+    if bad is None and args.html is not None:
+        bad = "-i goes without --html"
     if bad is not None:
         complain(bad, "fcvi flows")
         return 2
@@ -323,7 +314,7 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.rows import row
     from fcvi.flows.table import Table
 
-    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.jobs > 1, args.edition)
+    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.edition)
     if args.interface is not None:
         _live(args, table, box)
     status = taken("flows", args.files, table)

@@ -42,8 +42,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, Optional, Sequence
 
-    from fcvi.capture.reader import Record
-    from fcvi.fc import codec
     from fcvi.engine.results import Finding
     from fcvi.live.tap import Ring
 
@@ -100,7 +98,7 @@ def add_parser(commands: Any) -> None:
         "frames.",
     )  # fmt: skip
     p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
-    say = "Work on so many files at a time; read one file or ring while it is judged (default 1). The output is the same."
+    say = "Work on so many files at a time (default 1). The output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     add_options(p)
     p.set_defaults(run=run, on_finding=None)
@@ -132,9 +130,6 @@ def _positive(value: str) -> int:
     return found
 
 
-_PARTS = 256  # connect IUs under way at once: the one begun first was never finished
-
-
 class Tally:
     """What was seen."""
 
@@ -160,34 +155,6 @@ class Tally:
             self.malformed += 1
         else:
             self.notices += 1
-
-
-class Assembly:
-    """Connect IUs that come in several frames (E44), by Sequence."""
-
-    def __init__(self) -> None:
-        self.parts: dict[tuple[object, ...], codec.Assembly] = {}
-
-    def add(self, record: Record) -> list[Finding]:
-        """One part; gives the findings of the whole when it is complete, and none when parts are missing."""
-        from fcvi.fc import codec
-
-        frame = codec.decode(record.data, record.sof, record.eof, record.crc)
-        if frame.iu not in ("CONNECT_RQST", "CONNECT_RESP1") or record.crc == codec.CRC_BAD:
-            return []
-        # each side has OX_IDs of its own, so a request and an answer may share all four; a SPAN port repeats frames late, and
-        # of an earlier setup with these identifiers the end may be missing
-        own = *(frame.get("FC", name) for name in ("S_ID", "D_ID", "OX_ID", "SEQ_ID")), frame.get("DH", "FCVI_CONNECTION_ID")
-        key = record.network, frame.iu, *(int.from_bytes(v, "big") if isinstance(v, bytes) else v for v in own)
-        if frame.get("FC", "Parameter") == 0:
-            self.parts[key] = codec.Assembly()
-        if key not in self.parts:
-            return []
-        if not self.parts[key].add(frame):
-            if len(self.parts) > _PARTS:
-                self.parts.pop(next(iter(self.parts)))
-            return []
-        return self.parts.pop(key).check()
 
 
 class Sarif:
@@ -263,8 +230,7 @@ class Stream:
         self.sarif = Sarif() if args.sarif else None
         self.dumps, self.on_finding, self.interface = args.dumps, args.on_finding, args.interface
         self.watching = args.interface
-        self.ahead = args.jobs > 1 and (args.ring or len(args.files) == 1)
-        self.tally, self.assembly, self.records = Tally(), Assembly(), Records()
+        self.tally, self.records = Tally(), Records()
         self._shown = 0
         self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000, args.edition)
@@ -314,7 +280,7 @@ class Stream:
         name = self.dumps.get(path, "-" if path == self.interface else path)
         if isinstance(name, Exception):
             raise ScanError(str(name))
-        scan = Scan(name, self.limits, self.ahead)
+        scan = Scan(name, self.limits)
         scan.path = path
         return scan
 
@@ -392,7 +358,7 @@ class Stream:
         from fcvi.capture.reader import record_of
         from fcvi.engine.results import Finding
 
-        record = record_of(scan.record)
+        record = record_of(scan.seen.record)
         if record.kind == "foreign":
             self._begin(scan)
             self._report_streams()
@@ -401,12 +367,11 @@ class Stream:
             findings = [Finding("FCVI-5.8.1-01", "malformed", record.problem, f"{len(record.data)} bytes", "an FC-2 frame")]
         else:
             breaches = [self._breach(b) for b in scan.breaches()]
-            whole = self.assembly.add(record) if record.kind == "frame" and not scan.frame.edition else []
-            findings = [*map(codec.finding_of, scan.findings()), *breaches, *whole]
+            findings = [*map(codec.finding_of, scan.findings()), *breaches, *map(codec.finding_of, scan.whole())]
         if findings and self.on_finding is not None:
             self.on_finding()
         if findings and not self.as_json and self.limits.shows(self._shown):
-            title = codec.decode(record.data, record.sof, record.eof, record.crc, edition=scan.frame.edition).summary()
+            title = codec.decode(record.data, record.sof, record.eof, record.crc, edition=scan.seen.frame.edition).summary()
             seconds = (record.time_us - self._begin(scan)) / 1e6
             print(self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place") + title)
         for finding in findings:

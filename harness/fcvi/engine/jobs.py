@@ -12,20 +12,15 @@ from .words import complain, number, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Any, Callable, Iterator, Optional, Sequence
+    from typing import IO, Any, Callable, Iterator, Sequence
 
 
 _MOST = 1024
 
 
-def jobs_in(value: str) -> Optional[int]:
-    """A number of jobs; None when it is not."""
-    return number(value, 1, _MOST)
-
-
 def number_of_jobs(value: str) -> int:
     """For the command line."""
-    found = jobs_in(value)
+    found = number(value, 1, _MOST)
     if found is None:
         from argparse import ArgumentTypeError
 

@@ -7,7 +7,8 @@ from struct import Struct
 from _fcvi import ffi, lib
 
 from fcvi.capture.limits import Limits
-from fcvi.capture.scan import Editions, ScanError, Watch, hash_seed, opened
+from fcvi.capture import scan as capture
+from fcvi.capture.scan import ScanError, Watch, hash_seed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
 LATE_MSG, UNASKED, DAMAGED, MERGED = (1 << bit for bit in range(8, 12))
 NONE = 0xFFFFFFFF
-_ERROR, _FINDINGS, _UNANSWERED = 512, 64, 64
 
 
 def _members(kind: str, *names: str) -> Struct:
@@ -33,71 +33,49 @@ def _members(kind: str, *names: str) -> Struct:
     return Struct(codes)
 
 
-_RECORD = _members("struct capture_record", "number", "time_us", "network", "kind", "frame.bytes", "frame.length").unpack_from
-_SEEN = _members("struct fcvi_flow_seen", "why", "flow", "other", "missing", "earlier").unpack_from
-_FRAME = _members("struct fcvi_frame", "fc", "dh").unpack_from
+_RECORD = _members(
+    "struct judge_seen", "record.number", "record.time_us", "record.network", "record.kind", "record.frame.bytes",
+    "record.frame.length"
+).unpack_from
+_SEEN = _members("struct judge_seen", "flow.why", "flow.flow", "flow.other", "flow.missing", "flow.earlier").unpack_from
 
 
 class Scan:
     """Captures as one stream. After each step the members are those of the record: its ``number`` over all files, ``time_us`` and
     ``network`` (struct capture_record), and ``why``, ``flow``, ``other``, ``missing`` and ``earlier`` (struct fcvi_flow_seen).
-
-    ahead: a second thread takes turns at reading and judging.
     """
 
     number = time_us = network = why = missing = earlier = _kind = _bytes = _length = 0
     flow = other = NONE
 
-    def __init__(
-        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False, edition: str = "auto"
-    ) -> None:
-        self._limits, self._ahead = limits or Limits(), ahead
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, edition: str = "auto") -> None:
+        self._limits = limits or Limits()
         self._flows = ffi.gc(lib.fcvi_flows_open(hash_seed()), lib.fcvi_flows_close)
         if self._flows == ffi.NULL:
             raise ScanError(self._limits.hint("out of memory"))
-        self._watch = Watch(0, r_a_tov_us) if monitor else None
-        self._editions = Editions(edition)
-        lib.fcvi_flows_editions(self._flows, self._editions.pointer)
-        self._record, self._frame = ffi.new("struct capture_record *"), ffi.new("struct fcvi_frame *")
-        self._seen = ffi.new("struct fcvi_flow_seen *")
-        self._in_c = ffi.buffer(self._record), ffi.buffer(self._seen), ffi.buffer(self._frame)
-        self._found = ffi.new("struct fcvi_finding[]", _FINDINGS)
-        self._list = ffi.new("struct fcvi_findings *", {"list": self._found, "capacity": _FINDINGS})
-        self._breach = ffi.new("struct fcvi_monitor_finding[]", _FINDINGS)
-        self._breaches = ffi.new("struct fcvi_monitor_findings *", {"list": self._breach, "capacity": _FINDINGS})
-        self._slots = ffi.new("struct fcvi_flow_slot[]", _UNANSWERED)
+        self._watch = Watch(0, r_a_tov_us, edition, monitor)
+        self._scan: Any = None  # of the file that is read
+        self._slots = ffi.new("struct fcvi_flow_slot[]", lib.FCVI_FLOW_UNANSWERED)
         self._side = ffi.new("uint8_t *")
         self.files: list[tuple[int, str]] = []  # records before each file
         self.tick: Callable[[], None] = lambda: None  # called now and then
 
     def take(self, path: str) -> Iterator[None]:
         """One more file of the stream. Raises ScanError."""
-        error = ffi.new("char[]", _ERROR)
-        capture = opened(path, error, self._limits)
-        if capture == ffi.NULL:
-            raise ScanError(self._limits.hint(str(ffi.string(error), errors="replace")))
-        before = int(self.tally.records)
+        before = self._watch.frames = int(self.tally.records)
+        scan = self._scan = capture.Scan(path, self._limits)
         self.files.append((before, path))
-        lib.fcvi_flows_take(self._flows, capture, before)
-        watch = ffi.NULL if self._watch is None else self._watch.pointer
+        in_c = None
         try:
-            if self._ahead:  # where there is no thread to be had it goes on without
-                lib.fcvi_flows_ahead(self._flows, watch)
-            while status := lib.fcvi_flows_next(
-                self._flows, self._record, self._frame, self._seen, self._list, watch, self._breaches, error, _ERROR
-            ):
-                if status < 0:
-                    raise ScanError(self._limits.hint(f"{path}: {str(ffi.string(error), errors='replace')}"))
-                if status == 1:
-                    record, seen, _ = self._in_c
-                    number, self.time_us, self.network, self._kind, self._bytes, self._length = _RECORD(record)
-                    self.number = before + number
-                    self.why, self.flow, self.other, self.missing, self.earlier = _SEEN(seen)
-                    yield
-                self.tick()
+            for _ in scan.stops(self._watch, lambda: self.tick(), flows=self._flows):
+                if in_c is None:
+                    in_c = ffi.buffer(scan.seen)
+                number, self.time_us, self.network, self._kind, self._bytes, self._length = _RECORD(in_c)
+                self.number = before + number
+                self.why, self.flow, self.other, self.missing, self.earlier = _SEEN(in_c)
+                yield
         finally:
-            lib.fcvi_flows_leave(self._flows)
-            lib.fcvi_capture_close(capture)
+            scan.close()
 
     @property
     def tally(self) -> Any:
@@ -113,18 +91,17 @@ class Scan:
 
     def data(self) -> bytes:
         """The bytes of the frame."""
-        return bytes(ffi.buffer(self._record.frame.bytes, self._length))
+        return bytes(ffi.buffer(self._scan.seen.record.frame.bytes, self._length))
 
     def device_header(self) -> Optional[int]:
         """Where the Device_Header begins in the frame; None without one."""
-        fc, dh = _FRAME(self._in_c[2])
+        frame = self._scan.seen.frame
+        fc, dh = int(ffi.cast("uintptr_t", frame.fc)), int(ffi.cast("uintptr_t", frame.dh))
         return dh - (fc if self._kind == lib.CAPTURE_CUT else self._bytes) if dh else None
 
     def findings(self) -> list[tuple[str, str, str]]:
         """What codec and monitor found: requirement, class, message."""
-        whats = [self._found[i] for i in range(min(self._list.count, _FINDINGS))]
-        if self._watch is not None:
-            whats += [self._breach[i].what for i in range(min(self._breaches.count, _FINDINGS))]
+        whats = [*self._scan.findings(), *(breach.what for breach in self._scan.breaches())]
         classes = ("notice", "violation", "malformed")
         return [(_text(w.requirement), classes[w.cls], _text(w.message)) for w in whats]
 
@@ -140,7 +117,8 @@ class Scan:
 
     def find(self, network: int, d_id: int, handle: int) -> Optional[tuple[int, int]]:
         """The Connection that a frame with this FCVI_HANDLE belongs to, and the receiver's side of it."""
-        flow = lib.fcvi_flows_find(self._flows, network, d_id, handle, self._side)
+        end = ffi.new("struct fcvi_flow_end *", (network, d_id, handle))
+        flow = lib.fcvi_flows_find(self._flows, end, self._side)
         return None if flow == NONE else (int(flow), int(self._side[0]))
 
     def count(self) -> int:
@@ -153,12 +131,12 @@ class Scan:
 
     def unanswered(self, flow: int, side: int) -> tuple[int, list[Any]]:
         """Requests of a side without their Response: how many, and the first 64 (struct fcvi_flow_slot)."""
-        count = lib.fcvi_flows_unanswered(self._flows, flow, side, self._slots, _UNANSWERED)
-        return int(count), [self._slots[i] for i in range(min(count, _UNANSWERED))]
+        count = lib.fcvi_flows_unanswered(self._flows, flow, side, self._slots)
+        return int(count), [self._slots[i] for i in range(min(count, lib.FCVI_FLOW_UNANSWERED))]
 
     def exchange(self, flow: int, side: int, ox_id: int) -> Any:
         """The latest request of a side on an Exchange (struct fcvi_flow_slot), None without one."""
-        return self._slots[0] if lib.fcvi_flows_exchange(self._flows, flow, side, ox_id, self._slots) else None
+        return lib.fcvi_flows_exchange(self._flows, flow, side, ox_id) or None
 
     def latest_us(self, flow: int, side: int) -> int:
         """When the latest frame of the side's latest request came; 0 when that is not known."""

@@ -155,10 +155,8 @@ ENDS = (
 class Table:
     """All Connections of the captures that are taken in."""
 
-    def __init__(
-        self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, ahead: bool = False, edition: str = "auto"
-    ) -> None:
-        self.scan = Scan(r_a_tov_us, monitor, limits, ahead, edition)
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, edition: str = "auto") -> None:
+        self.scan = Scan(r_a_tov_us, monitor, limits, edition)
         self.flows: dict[int, Flow] = {}
         self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage

@@ -163,8 +163,8 @@ def _tap(interface: str, ring: Optional[Ring], sink: int, tell: int) -> None:
             return
         os.write(tell, _READY)
         where = ffi.NULL if ring is None else ffi.new("char[]", os.fsencode(ring.path))
-        files, size = (1, 1) if ring is None else (ring.files, ring.bytes)
-        if lib.fcvi_tap_pump(tap, sink, where, files, size, error, _ERROR_SIZE) != 0:
-            os.write(tell, ffi.string(error))
+        files = ffi.NULL if ring is None else ffi.new("struct tap_ring *", (where, ring.files, ring.bytes))
+        if lib.fcvi_tap_pump(tap, sink, files) != 0:
+            os.write(tell, ffi.string(lib.fcvi_tap_why(tap)))
     finally:
         os._exit(0)

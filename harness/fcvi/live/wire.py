@@ -76,6 +76,9 @@ class Wire:
     def _words(self) -> str:
         return str(ffi.string(self._error).decode(errors="replace"))
 
+    def _why(self) -> str:
+        return str(ffi.string(lib.fcvi_live_why(self._live)).decode(errors="replace"))
+
     def fileno(self) -> int:
         """Readable when frames may have arrived."""
         return int(lib.fcvi_live_fd(self._live))
@@ -86,8 +89,8 @@ class Wire:
 
     def check(self) -> None:
         """Raises DutError when the interface is down, or was for a moment."""
-        if lib.fcvi_live_ready(self._live, self._error, _ERROR_SIZE) != 0:
-            raise DutError(self._words())
+        if lib.fcvi_live_ready(self._live) != 0:
+            raise DutError(self._why())
 
     def lost(self) -> int:
         """How many frames the host lost since this was last asked."""
@@ -100,11 +103,11 @@ class Wire:
         arrived: list[Arrived] = []
         now, ahead = monotonic_us(), _ahead_us()
         while len(arrived) < _MOST_AT_ONCE:
-            status = lib.fcvi_live_receive(self._live, self._record, self._error, _ERROR_SIZE)
+            status = lib.fcvi_live_receive(self._live, self._record)
             if status == 0:
                 break
             if status < 0:
-                raise DutError(self._words())
+                raise DutError(self._why())
             arrived.append(self._arrived(self._when(self._record.record.time_us, now, ahead)))
         self._asked_us, self._ahead_us = now, ahead
         return arrived
@@ -140,16 +143,16 @@ class Wire:
         keep = ffi.from_buffer(frame.data)
         out: Any = ffi.new("struct fcvi_input *", {"bytes": ffi.cast("uint8_t *", keep), "length": len(frame.data)})
         out.sof, out.eof, out.crc = frame.sof, frame.eof, 1 if frame.crc_ok else _CRC_BAD
-        status = lib.fcvi_live_send(self._live, to, source, out, vlan, self._error, _ERROR_SIZE)
+        status = lib.fcvi_live_send(self._live, ffi.new("struct live_way *", (to, source, vlan)), out)
         if status == -2:
-            raise CannotCarry(self._words())
+            raise CannotCarry(self._why())
         if status != 0:
-            raise DutError(self._words())
+            raise DutError(self._why())
 
     def send_raw(self, frame: bytes, vlan: int = 0) -> None:
         """Send a whole Ethernet frame, which has no tag yet. Raises DutError when the interface fails."""
-        if lib.fcvi_live_send_raw(self._live, frame, len(frame), vlan, self._error, _ERROR_SIZE) != 0:
-            raise DutError(self._words())
+        if lib.fcvi_live_send_raw(self._live, frame, len(frame), vlan) != 0:
+            raise DutError(self._why())
 
     def close(self) -> None:
         """Close the interface."""

@@ -83,8 +83,9 @@ class Streams:
 
     def take(self, packet: bytes, whole: int, record: int, time_us: int, network: int = 0) -> None:
         """An IP packet that holds TCP. network: as its record has it. Raises MemoryError."""
-        keep = ffi.from_buffer(packet)
-        if lib.fcvi_tcp_take(self.pointer, keep, len(packet), whole, network, record, time_us) < 0:
+        keep = ffi.from_buffer("uint8_t[]", packet)
+        of = {"time_us": time_us, "network": network, "whole": whole, "frame": {"bytes": keep, "length": len(packet)}}
+        if lib.fcvi_tcp_take(self.pointer, ffi.new("struct capture_record *", of), record) < 0:
             raise MemoryError
 
     def flush(self) -> None:

@@ -80,28 +80,6 @@ void fcvi_monitor_frame(struct fcvi_monitor *monitor, const struct fcvi_monitor_
 void fcvi_monitor_name(struct fcvi_monitor *monitor, uint32_t network, uint32_t port, uint32_t other,
                        uint64_t port_name);
 
-/** Where a frame's Exchange and Endpoint are looked for: hashes of their names. */
-struct fcvi_monitor_hint {
-    uint32_t exchange, endpoint;
-};
-
-/** Where that is for a frame. Asks for nothing but what the monitor was made with, so that another thread may
- * call it while frames are followed. */
-struct fcvi_monitor_hint fcvi_monitor_where(const struct fcvi_monitor *monitor,
-                                            const struct fcvi_frame *frame, uint32_t network);
-
-/** A frame with this hint will be followed soon: where to look for what is known of it is fetched from memory
- * meanwhile. Says nothing and changes nothing. */
-void fcvi_monitor_fetch(const struct fcvi_monitor *monitor, struct fcvi_monitor_hint hint);
-
-/** Both: fcvi_monitor_where, and fcvi_monitor_fetch of it. */
-struct fcvi_monitor_hint fcvi_monitor_expect(const struct fcvi_monitor *monitor,
-                                             const struct fcvi_frame *frame, uint32_t network);
-
-/** As fcvi_monitor_frame, with what fcvi_monitor_expect gave for this very frame and network. */
-void fcvi_monitor_expected(struct fcvi_monitor *monitor, const struct fcvi_monitor_frame *frame,
-                           struct fcvi_monitor_hint hint, struct fcvi_monitor_findings *findings);
-
 /** Frames are missing here (a record that was cut, a buffer that ran over). */
 void fcvi_monitor_gap(struct fcvi_monitor *monitor);
 

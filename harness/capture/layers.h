@@ -1,0 +1,53 @@
+/* What an envelope is made of, from the outside to the inside: each part asks only those below it. */
+#ifndef FCVI_LAYERS_H
+#define FCVI_LAYERS_H
+
+#include "envelope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The bytes behind the first `count`, which are there. */
+static inline struct envelope_bytes fcvi_envelope_behind(struct envelope_bytes b, size_t count)
+{
+    return (struct envelope_bytes){b.at + count, b.length - count, b.original - count};
+}
+
+/* ---- ethernet.c ---- */
+
+/** What stands behind an EtherType. envelope->source says who sent it. */
+void fcvi_envelope_type(struct envelope *envelope, uint64_t type, struct envelope_bytes b,
+                        struct capture_record *out);
+/** An IP packet. A segment of TCP port 3225 comes as CAPTURE_PART. */
+void fcvi_envelope_ip(struct envelope_bytes b, struct capture_record *out);
+
+/* ---- fcoe.c, cisco.c, delimited.c ---- */
+
+void fcvi_envelope_fcoe_open(struct envelope *envelope, struct envelope_bytes b, struct capture_record *out);
+void fcvi_envelope_boardwalk(struct envelope *envelope, struct envelope_bytes b, struct capture_record *out);
+void fcvi_envelope_mds(struct envelope_bytes b, struct capture_record *out);
+void fcvi_envelope_delimited(struct envelope_bytes b, struct capture_record *out);
+
+/* ---- frames.c: what the record is ---- */
+
+void fcvi_envelope_frame(struct capture_record *out, const uint8_t *bytes, size_t length);
+void fcvi_envelope_cut(struct capture_record *out, const uint8_t *bytes, size_t length, size_t whole);
+void fcvi_envelope_malformed(struct capture_record *out, const char *problem);
+void fcvi_envelope_foreign(struct capture_record *out, enum capture_protocol family, uint64_t number);
+/** Whether the four bytes behind a frame are its CRC. */
+enum fcvi_crc fcvi_envelope_crc(const uint8_t *frame, size_t length);
+/** Steps over VFT, EISL and IFR headers of a frame whose CRC was looked at. */
+void fcvi_envelope_tags(struct capture_record *out);
+void fcvi_envelope_vsan(struct capture_record *out, unsigned vsan);
+
+/** A delimiter as it is given, else as the header of the frame has it. */
+uint8_t fcvi_envelope_sof(const struct fcvi_input *frame);
+uint8_t fcvi_envelope_eof(const struct fcvi_input *frame);
+void fcvi_envelope_put_crc(const struct fcvi_input *frame, uint8_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
