@@ -89,7 +89,7 @@ CONVERSATIONS: dict[str, Conversation] = {
     "number-repeated": _breach((0, pdu(SEND, 1, _ONE)), (0, pdu(SEND, 1, _ONE)), by="3.1-09"),
     "first-offset-not-zero": _breach((0, pdu(SEND, 1, _ONE, offset=4)), by="3.1-13"),
     "offset-with-a-gap": _breach((0, pdu(SEND, 1, _ONE, flags=0)), (0, pdu(SEND, 1, _ONE, offset=11)), by="3.1-14"),
-    "offset-counts-headers": _breach((0, pdu(SEND, 1, _ONE, flags=0)), (0, pdu(SEND, 1, _ONE, offset=34)), by="3.1-14"),
+    "offset-counts-headers": _breach((0, pdu(SEND, 1, _ONE, flags=0)), (0, pdu(SEND, 1, _ONE, offset=34)), by="3.1-15"),
     "message-inside-a-message": _breach((0, pdu(SEND, 1, _ONE, flags=0)), (0, pdu(SEND, 2, _ONE)), by="2.2.2.2.3-08"),
     "responses-interleaved": _breach(
         (0, rdma(REQUEST, 1, 20)), (0, rdma(REQUEST, 2, 20)), (1, rdma(RESPONSE, 1, 20, _ONE, flags=0)),

@@ -235,6 +235,11 @@ static const struct {
      FCVI_VIOLATION,
      {ASKED(ANY), TAKEN(ANY), SENDS(1, .flags = 0), SENDS(1, .offset = 9)},
      {ASKED(ANY), TAKEN(ANY), SENDS(1, .flags = 0), SENDS(1, .offset = 8)}},
+    {"Data Offset counts the headers",
+     "VITCP-3.1-15",
+     FCVI_VIOLATION,
+     {ASKED(ANY), TAKEN(ANY), SENDS(1, .flags = 0), SENDS(1, .offset = 8 + SEGMENT)},
+     {ASKED(ANY), TAKEN(ANY), SENDS(1, .flags = 0), SENDS(1, .offset = 8)}},
     {"RDMA segments without RDMA Header (V10)",
      "VITCP-3-05",
      FCVI_NOTICE,
@@ -438,6 +443,45 @@ START_TEST(after_a_breach)
 }
 END_TEST
 
+/* A tester breaks rules on purpose: that is no finding, and the device at the other end is judged as before.
+ */
+START_TEST(tester)
+{
+    const struct said *list = rules[_i].wrong;
+    const unsigned count = count_of(list), faulty = list[count - 1].from;
+    for (unsigned of = 0; of < 2; of++) {
+        struct tcp *t = t_new();
+        fcvi_vitcp_monitor_tester(t->monitor, of);
+        for (unsigned i = 0; i < count; i++)
+            t_say(t, &list[i]);
+        ck_assert_str_eq(t_id(t), of == faulty ? "" : rules[_i].id);
+        t_free(t);
+    }
+}
+END_TEST
+
+/* What a tester says that has broken a rule means nothing to the device, whose own PDUs are judged. */
+START_TEST(broken_by_tester)
+{
+    static const struct said list[] = {ASKED(ANY),
+                                       TAKEN(ANY),
+                                       SENDS(1),
+                                       SENDS(5),
+                                       READS(6),
+                                       ANSWERS(77),
+                                       SERVER_SAYS(.type = SEND, .flags = END, .number = 1),
+                                       SERVER_SAYS(.type = SEND, .flags = END, .number = 9)};
+    struct tcp *t = t_new();
+    fcvi_vitcp_monitor_tester(t->monitor, CLIENT);
+    for (unsigned i = 0; i < 8; i++) {
+        ck_assert_uint_eq(t->findings.count, 0);
+        t_say(t, &list[i]);
+    }
+    ck_assert_str_eq(t_id(t), "VITCP-3.1-09");
+    t_free(t);
+}
+END_TEST
+
 /* Another profile's numbers: a version, a Type, an attribute, an error. */
 START_TEST(another_profile)
 {
@@ -561,6 +605,8 @@ int main(void)
     tcase_add_loop_test(c, kept, 0, RULES);
     tcase_add_loop_test(c, not_informed, 0, RULES);
     tcase_add_test(c, after_a_breach);
+    tcase_add_loop_test(c, tester, 0, RULES);
+    tcase_add_test(c, broken_by_tester);
     tcase_add_loop_test(c, another_profile, 0, 3);
     tcase_add_test(c, no_setup);
     tcase_add_test(c, bytes_are_missing);

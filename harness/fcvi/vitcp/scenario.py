@@ -34,7 +34,7 @@ class Scenario(WireFree):
     ) -> None:
         super().__init__(dut, pics, pixit, levels, rng, params, config)
         self.numbers = numbers_of("" if pixit.profile is None else pixit.profile.text)
-        self.tester = Tester(dut, config, rng, self._noticed, self.checked, self.numbers)
+        self.tester = Tester(dut, config, rng, self._noticed, self._found, self.checked, self.numbers)
 
     # ---- time ----
 
@@ -89,6 +89,11 @@ class Scenario(WireFree):
     def _noticed(self, requirement: str, message: str, seen: object, required: object, **where: Any) -> None:
         """What the watch of a stream finds."""
         self.report(requirement, message, str(seen), str(required), **where)
+
+    def _found(self, finding: Finding, at: Received) -> None:
+        """What codec and monitor find in a PDU of the DUT."""
+        super().report(finding.requirement, finding.message, finding.seen, finding.required, at=at, byte=finding.byte,
+                       bits=finding.bits, erratum=finding.erratum if finding.cls == "notice" else None)
 
     # ---- the wire ----
 

@@ -10,6 +10,7 @@ from .wire import Pdu
 
 if TYPE_CHECKING:
     from .own import Own
+    from .monitor import Monitor
     from .watch import Watch
 
 FIRST_WINDOW = 65_536
@@ -45,6 +46,7 @@ class Stream:
     remote: Address
     watch: Watch
     own: Own
+    monitor: Monitor
     time_us: int = 0  # when it was opened
     opened: bool = False
     refused: bool = False

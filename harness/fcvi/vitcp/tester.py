@@ -13,6 +13,7 @@ from typing import Any, Callable, Deque, Mapping, Optional
 from fcvi.engine.attachment import Dut, DutError, Notification
 from fcvi.engine.results import Finding
 from . import wire
+from .monitor import Monitor
 from .numbers import Numbers
 from .own import Own, OwnBreach
 from .stream import FIRST_WINDOW, Received, Stream
@@ -28,9 +29,10 @@ class Tester:
     """The tester's side of every stream of a case."""
 
     def __init__(
-        self, dut: Dut, config: Mapping[str, Any], rng: Random, report: Report, checked: set[str], numbers: Numbers
-    ) -> None:
-        self._dut, self._report, self._checked = dut, report, checked
+        self, dut: Dut, config: Mapping[str, Any], rng: Random, report: Report, found: Callable[[Finding, Received], None],
+        checked: set[str], numbers: Numbers,
+    ) -> None:  # fmt: skip
+        self._dut, self._report, self._found, self._checked = dut, report, found, checked
         self.numbers = numbers
         self.hosts = [bytes.fromhex(host) for host in config["peer"]["host"]]
         self.dut_hosts = [bytes.fromhex(host) for host in config["host"]]
@@ -82,7 +84,8 @@ class Tester:
 
     def _stream(self, name: str, by: str, local: Address, remote: Address, time_us: int) -> Stream:
         watch, own = Watch(self._report, self._checked, self.numbers), Own(self.numbers.profile, by == "tester")
-        stream = self.streams[name] = Stream(name, by, local, remote, watch, own, time_us, cut=self.cut)
+        monitor = Monitor(self.numbers.profile.struct, by == "dut")
+        stream = self.streams[name] = Stream(name, by, local, remote, watch, own, monitor, time_us, cut=self.cut)
         return stream
 
     # ---- out ----
@@ -115,6 +118,7 @@ class Tester:
             return
         self._note("data", stream, "tester", data, words)
         stream.sent += len(data)
+        stream.monitor.follow(data)
         if stream.cut == "joined":
             stream.held += data
             return
@@ -285,12 +289,14 @@ class Tester:
         del rest[:length]
         unit = self._note("data", stream, "dut", data)
         unit.time_us = note.time_us
-        stream.received += length
+        begin, stream.received = stream.received, stream.received + length
         one = Received(self.numbers.parse(data), stream, [len(self.trace)], note.earliest_us, note.time_us)
         self.judged[one.pdu.name] = self.judged.get(one.pdu.name, 0) + 1
         self.inbox.append(one)
         stream.own.hears(one.pdu)
         self._shows(one)
+        for finding in stream.monitor.judge(data, begin, stream.sent - len(stream.held) - len(stream.waiting)):
+            self._found(finding, one)
         stream.watch.take(one)
         return True
 

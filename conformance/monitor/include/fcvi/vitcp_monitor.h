@@ -26,6 +26,10 @@ struct fcvi_vitcp_monitor *fcvi_vitcp_monitor_init(void *memory, const struct fc
 void fcvi_vitcp_monitor_opened(struct fcvi_vitcp_monitor *monitor, unsigned direction, bool whole,
                                bool initiator);
 
+/** The end of a direction is a tester, which may break any rule: what it sends is followed and not judged.
+ * Once it has broken one the other direction is judged by itself alone. */
+void fcvi_vitcp_monitor_tester(struct fcvi_vitcp_monitor *monitor, unsigned direction);
+
 /** Bytes of a direction are missing, and no PDU of it follows. */
 void fcvi_vitcp_monitor_lost(struct fcvi_vitcp_monitor *monitor, unsigned direction);
 

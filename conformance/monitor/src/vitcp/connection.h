@@ -68,6 +68,8 @@ struct vitcp_side {
     uint32_t header;
     uint16_t window;
     uint8_t readings;
+    bool tester;    /* not judged */
+    bool unsettled; /* a tester that has broken a rule: what it says means nothing to the other end's PDUs */
     bool any;
     bool numbered, numbered_type[3];
     bool has_known, has_begun;

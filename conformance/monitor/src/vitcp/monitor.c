@@ -26,6 +26,11 @@ void fcvi_vitcp_monitor_opened(struct fcvi_vitcp_monitor *m, unsigned direction,
     m->side[direction].seen.initiator = initiator;
 }
 
+void fcvi_vitcp_monitor_tester(struct fcvi_vitcp_monitor *m, unsigned direction)
+{
+    m->side[direction].tester = true;
+}
+
 void fcvi_vitcp_monitor_lost(struct fcvi_vitcp_monitor *m, unsigned direction)
 {
     m->side[direction].seen.lost = true;
@@ -154,10 +159,13 @@ enum fcvi_vitcp_unjudged fcvi_vitcp_monitor_pdu(struct fcvi_vitcp_monitor *m,
     struct vitcp_now n = {
         m, &m->side[seen->direction], &m->side[1 - seen->direction], seen, seen->pdu, findings, false};
     count(n.from, &n);
-    n.informed = seen->acknowledges && n.from->seen.whole && n.to->seen.whole && !n.to->seen.lost &&
-                 seen->acknowledged <= seen->delivered;
+    n.informed = seen->acknowledges && !n.to->unsettled && n.from->seen.whole && n.to->seen.whole &&
+                 !n.to->seen.lost && seen->acknowledged <= seen->delivered;
     const bool before = m->breach;
-    m->foreign |= is_foreign(&n);
+    if (n.from->tester)
+        n.from->unsettled |= is_foreign(&n) || seen->worst > 1u + FCVI_NOTICE;
+    else
+        m->foreign |= is_foreign(&n);
     enum fcvi_vitcp_unjudged reason = FCVI_VITCP_JUDGED;
     if (m->foreign)
         reason = FCVI_VITCP_PROFILE;
@@ -165,8 +173,8 @@ enum fcvi_vitcp_unjudged fcvi_vitcp_monitor_pdu(struct fcvi_vitcp_monitor *m,
         reason = FCVI_VITCP_BREACH;
     else if (!n.from->seen.whole)
         reason = FCVI_VITCP_SETUP;
-    m->breach |= seen->worst > 1u + FCVI_NOTICE;
-    if (reason == FCVI_VITCP_JUDGED && !m->breach) {
+    m->breach |= !n.from->tester && seen->worst > 1u + FCVI_NOTICE;
+    if (reason == FCVI_VITCP_JUDGED && !m->breach && !n.from->unsettled) {
         if (seen->acknowledges)
             receive(n.to, seen->acknowledged);
         fcvi_vitcp_monitor_setup(&n);

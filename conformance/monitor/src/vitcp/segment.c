@@ -151,9 +151,11 @@ static void go_on(const struct vitcp_now *n, struct vitcp_message *m)
     const bool with = m->with_header && offset == (uint32_t)m->sum;
     const bool without = m->without_header && offset == (uint32_t)m->sum_without;
     if (!with && !without) {
-        fcvi_vitcp_monitor_breach(n, AT(Data_Offset), offset, "VITCP-3.1-14",
-                                  "Data Offset is not the number of bytes of the message before", NULL,
-                                  m->sum);
+        const bool headers = offset == (uint32_t)(m->sum + (uint64_t)m->segments * p->headers);
+        fcvi_vitcp_monitor_breach(n, AT(Data_Offset), offset, headers ? "VITCP-3.1-15" : "VITCP-3.1-14",
+                                  headers ? "Data Offset counts the headers of the segments before"
+                                          : "Data Offset is not the number of bytes of the message before",
+                                  NULL, m->sum);
         return;
     }
     if (!with && m->with_header)
@@ -203,7 +205,7 @@ static void end_response(const struct vitcp_now *n, const struct vitcp_message *
 /* 3.2: agreed is the smaller one (V25, V26); 0 is not judged (V27). */
 static void measure(const struct vitcp_now *n, const struct vitcp_message *m, uint64_t before)
 {
-    if (!vitcp_is_set_up(n->m))
+    if (!vitcp_is_set_up(n->m) || n->to->unsettled)
         return;
     uint64_t agreed = n->from->seen.mtu < n->to->seen.mtu ? n->from->seen.mtu : n->to->seen.mtu;
     if (agreed != 0 && before <= agreed && bytes_of(m) > agreed)
@@ -307,19 +309,20 @@ static void message(const struct vitcp_now *n, uint32_t number)
 static void respond(const struct vitcp_now *n, uint32_t number)
 {
     struct vitcp_message *m = &n->from->response;
-    struct vitcp_read *r = find_read(n->to, number);
+    struct vitcp_read *r = n->to->unsettled ? NULL : find_read(n->to, number);
     if (m->open && m->number == number) {
         go_on(n, m);
     } else {
-        if (m->open && !m->failed)
-            fcvi_vitcp_monitor_breach(n, AT(Message_Number), number, "VITCP-2.2.2.2.3-10",
-                                      "an RDMA Read Response begins before the end of the one before", NULL,
-                                      m->number);
-        else if (n->informed && !n->to->unread && (r == NULL || r->end > n->seen->acknowledged))
+        const bool unasked = n->informed && !n->to->unread && (r == NULL || r->end > n->seen->acknowledged);
+        if (unasked)
             fcvi_vitcp_monitor_breach(
                 n, AT(Message_Number), number, "VITCP-3.1-17",
                 "an RDMA Read Response has the number of no RDMA Read Request under way",
                 "that of its request", 0);
+        else if (m->open && !m->failed)
+            fcvi_vitcp_monitor_breach(n, AT(Message_Number), number, "VITCP-2.2.2.2.3-10",
+                                      "an RDMA Read Response begins before the end of the one before", NULL,
+                                      m->number);
         if (n->m->breach)
             return;
         if (r == NULL)

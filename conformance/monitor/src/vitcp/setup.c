@@ -92,11 +92,13 @@ void fcvi_vitcp_monitor_setup(const struct vitcp_now *n)
 {
     if (n->from->seen.initiator == n->to->seen.initiator && n->to->seen.whole)
         return; /* who opened the TCP connection is not known, or both did */
+    if (n->to->unsettled)
+        return;
     if (n->from->seen.initiator)
         by_initiator(n);
     else
         by_acceptor(n);
-    if (!is_ce(n->pdu->pdu) || n->m->breach)
+    if (!is_ce(n->pdu->pdu) || n->m->breach || n->from->unsettled)
         return;
     take_ce(n);
     if (vitcp_is_set_up(n->m))
