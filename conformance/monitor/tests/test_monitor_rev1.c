@@ -144,6 +144,131 @@ static void expect1(const struct stream *s, const char *requirement, unsigned nu
     }
 }
 
+/* The second frame, or the second IU, of a Message that `request` began. */
+static struct made *more(struct stream *s, uint8_t opcode, uint16_t ox_id, uint32_t f_ctl, uint16_t cnt,
+                         uint32_t offset)
+{
+    struct made *f = iu1(s, opcode, 1, A, f_ctl, ox_id, HB, 8);
+    put(f->bytes, AT_MSG_ID, 4, 0);
+    counts(f, cnt, offset);
+    return f;
+}
+
+static struct stream connected1(uint8_t level)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I3, .sof_n = FCVI_SOF_N3};
+    setup1(&s, level);
+    return s;
+}
+
+/* One IU of two frames, 4 and 5. */
+static struct stream one_iu(uint8_t opcode)
+{
+    struct stream s = connected1(DELIVERY);
+    struct made *f = request(&s, opcode, 2, 0, 0);
+    put(f->bytes, AT_F_CTL, 3, FIRST | OFFSET);
+    f->eof = FCVI_EOF_N;
+    f = more(&s, opcode, 2, FIRST | LAST | END, 1, 8);
+    f->sof = FCVI_SOF_N3;
+    put(f->bytes, AT_SEQ_ID, 1, get(s.frame[3].bytes, AT_SEQ_ID, 1));
+    return s;
+}
+
+START_TEST(an_iu_is_one_sequence)
+{
+    struct stream s = one_iu(0);
+    expect1(&s, NULL, 0, "a Send of two frames");
+    put(s.frame[4].bytes, AT_SEQ_ID, 1, 0x77);
+    expect1(&s, "FCVI-4.2-04", 5, "the second frame has another SEQ_ID");
+    s = one_iu(1);
+    expect1(&s, NULL, 0, "a Write of two frames");
+    put(s.frame[4].bytes, AT_VA, 8, 0x100);
+    expect1(&s, "REV1-5.7.7-01", 5, "VI_RMT_VA changes within the IU");
+    put(s.frame[4].bytes, AT_VA, 8, 0);
+    put(s.frame[4].bytes, AT_VA_HANDLE, 4, 9);
+    expect1(&s, "REV1-5.7.8-01", 5, "VI_RMT_VA_HANDLE changes within the IU");
+}
+END_TEST
+
+/* Two IUs, 4 and 5. */
+START_TEST(a_message_of_two_ius_is_one_exchange)
+{
+    struct stream s = connected1(DELIVERY);
+    request(&s, 0, 2, 0, 0);
+    struct made *f = more(&s, 0, 2, LAST | END, 1, 8);
+    expect1(&s, NULL, 0, "a Send of two IUs");
+    put(f->bytes, AT_SEQ_CNT, 2, 0);
+    expect1(&s, "REV1-5.6.5-01", 5, "SEQ_CNT begins again");
+    put(f->bytes, AT_F_CTL, 3, FIRST | LAST | END | OFFSET);
+    expect1(&s, "REV1-5.6.5-01", 5, "SEQ_CNT begins again, as in another Exchange");
+    s = connected1(RECEPTION);
+    request(&s, 0, 2, 0, 0);
+    f = more(&s, 0, 2, INITIATIVE | END, 1, 8);
+    response(&s, 8, 2, 0);
+    expect1(&s, NULL, 0, "the last IU passes Sequence Initiative");
+    put(s.frame[3].bytes, AT_F_CTL, 3, FIRST | END | INITIATIVE | OFFSET);
+    expect1(&s, "FCVI-5.8.1-01", 5, "both IUs pass Sequence Initiative");
+}
+END_TEST
+
+/* R02: RLTV_OFF goes on, or VI_RMT_VA does. */
+START_TEST(one_of_address_and_offset_goes_on)
+{
+    static const struct {
+        uint32_t address, offset;
+        const char *requirement;
+    } rows[] = {{0, 8, NULL}, {8, 0, NULL}, {8, 8, "REV1-5.7.7-01"}};
+    struct stream s = connected1(DELIVERY);
+    request(&s, 1, 2, 0, 0);
+    struct made *f = more(&s, 1, 2, LAST | END, 1, rows[_i].offset);
+    put(f->bytes, AT_VA, 8, rows[_i].address);
+    expect1(&s, rows[_i].requirement, 5, "a Write of two IUs");
+}
+END_TEST
+
+START_TEST(the_response_ends_the_exchange)
+{
+    struct stream s = connected1(RECEPTION);
+    request(&s, 0, 2, 0, LAST);
+    expect1(&s, "FCVI-6.2.1-05", 4, "a Send with Last_Sequence");
+    s = connected1(RECEPTION);
+    request(&s, 1, 2, 0, LAST);
+    expect1(&s, "FCVI-6.4.1-06", 4, "a Write with Last_Sequence");
+}
+END_TEST
+
+START_TEST(an_ox_id_is_that_of_one_exchange)
+{
+    struct stream s = connected1(DELIVERY);
+    request(&s, 0, 2, 0, LAST);
+    request(&s, 0, 2, 1, LAST);
+    expect1(&s, NULL, 0, "the OX_ID of a Message that has ended");
+    put(s.frame[3].bytes, AT_F_CTL, 3, FIRST | END | OFFSET);
+    expect1(&s, "FCVI-4.2-02", 5, "the OX_ID of a Message without Last_Sequence");
+    s.count = 4; /* ABTS: it is over */
+    frame(&s, 0x81, A, B, 0, LAST | END, 2, 0);
+    request(&s, 0, 2, 1, LAST);
+    expect1(&s, NULL, 0, "the OX_ID of a Message that was aborted");
+}
+END_TEST
+
+START_TEST(the_responder_names_its_rx_id)
+{
+    static const struct {
+        uint16_t resp1, resp2;
+        const char *requirement;
+    } rows[] = {{0x55, 0x55, NULL},
+                {0xFFFF, 0xFFFF, NULL},
+                {0x55, 0xFFFF, "FCVI-5.8.1-01"},
+                {0x55, 0x56, "FCVI-5.8.1-01"},
+                {0xFFFF, 0x55, "FCVI-5.8.1-01"}};
+    struct stream s = connected1(DELIVERY);
+    put(s.frame[RESP1 - 1].bytes, AT_RX_ID, 2, rows[_i].resp1);
+    put(s.frame[RESP2 - 1].bytes, AT_RX_ID, 2, rows[_i].resp2);
+    expect1(&s, rows[_i].requirement, RESP2, "RESP2 after a name");
+}
+END_TEST
+
 START_TEST(a_good_session_is_good)
 {
     static const uint8_t levels[] = {UNRELIABLE, DELIVERY, RECEPTION};
@@ -528,6 +653,12 @@ int main(void)
 {
     Suite *suite = suite_create("monitor_rev1");
     TCase *tc = tcase_create("rev1");
+    tcase_add_test(tc, an_iu_is_one_sequence);
+    tcase_add_test(tc, a_message_of_two_ius_is_one_exchange);
+    tcase_add_loop_test(tc, one_of_address_and_offset_goes_on, 0, 3);
+    tcase_add_test(tc, the_response_ends_the_exchange);
+    tcase_add_test(tc, an_ox_id_is_that_of_one_exchange);
+    tcase_add_loop_test(tc, the_responder_names_its_rx_id, 0, 5);
     tcase_add_loop_test(tc, a_good_session_is_good, 0, 3);
     tcase_add_loop_test(tc, each_breach_is_found_in_its_frame, 0, (int)(sizeof changes / sizeof changes[0]));
     tcase_add_test(tc, a_setup_without_pref_is_before_the_connection);

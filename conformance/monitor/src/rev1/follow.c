@@ -54,6 +54,17 @@ static bool comes_again(const struct judged_frame *s, const struct r1_exchange *
            memcmp(own->dh, s->dh, own->dh_length) == 0;
 }
 
+/* 5.4, 5.7.5: another Message of the Connection has another VI_MSG_ID, so an IU of the same one goes on in
+ * its Exchange, whatever it says of itself. Delivered twice it would be its first frame. */
+static bool goes_on(struct judged_frame *s, const struct r1_exchange *x)
+{
+    const struct r1_end *end = mon_rev1_end(s, s->s_id, s->d_id, x->handle);
+    return mon_rev1_once(s) && exact(s, x) && !x->over && x->group == G_MESSAGE && s->iu == x->iu &&
+           x->id == (uint32_t)fcvi_DH_REV1_VI_MSG_ID(s->dh) &&
+           x->handle == (uint32_t)fcvi_DH_REV1_VI_HANDLE(s->dh) && end != NULL && !end->closed &&
+           !end->unsure && end->made < x->born;
+}
+
 /* What an answer is that answers nothing. */
 static const char *orphan(uint8_t iu)
 {
@@ -114,9 +125,17 @@ static struct r1_exchange *exchange_of(struct r1_judged_frame *r)
     }
     if (x == NULL)
         return begin(s, NULL);
+    if (goes_on(s, x)) {
+        r->starts = false;
+        return x;
+    }
     if ((!x->over || !mon_rev1_once(s)) && comes_again(s, x))
         return NULL;
     const bool open = !x->over;
+    r->x = x;
+    if (open && exact(s, x) && s->group == G_MESSAGE)
+        mon_rev1_reuse(r);
+    r->x = NULL;
     x = begin(s, x);
     x->unsure = open; /* frames of the one before may still come */
     return x;
@@ -148,6 +167,8 @@ static void note(struct r1_judged_frame *r)
     own->cnt = cnt;
     own->sent++;
     own->open = !s->end_sequence;
+    own->seq_id = (uint8_t)fcvi_FC_SEQ_ID(s->fc);
+    own->passed = s->end_sequence && !s->last && fcvi_FC_Sequence_Initiative(s->fc);
     own->dh_length = s->f->dh_length > R1_DH_MOST ? R1_DH_MOST : (uint8_t)s->f->dh_length;
     memcpy(own->dh, s->dh, own->dh_length);
     if (s->f->payload_length != 0 && fcvi_FC_Relative_Offset_Present(s->fc)) {
@@ -171,6 +192,7 @@ static void judge_exactly(struct r1_judged_frame *r)
         mon_rev1_message(r);
     else
         mon_rev1_disconnect(r);
+    mon_rev1_sequence(r);
 }
 
 /* Sent by the side of the Exchange that may send it. */

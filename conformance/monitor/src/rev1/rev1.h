@@ -22,6 +22,8 @@ struct r1_side {
     bool payload;            /* it has sent one */
     bool strays;             /* its frames were not seen in the order of their SEQ_CNTs */
     bool unplaced;           /* and one without an RLTV_OFF */
+    bool passed;             /* it has passed the Sequence Initiative on */
+    uint8_t seq_id;          /* of its last frame */
     uint8_t dh_length;
     uint8_t dh[R1_DH_MOST]; /* of its last frame */
 };
@@ -43,8 +45,9 @@ struct r1_exchange {
     bool has_payload;
     bool pref, has_pref; /* of the first frame; with Priority it has none */
     uint32_t handle, rqst_handle, resp_handle;
-    uint32_t most; /* MAX_TRANS_SIZE of the request */
-    uint32_t id;   /* VI_MSG_ID of the request */
+    uint32_t most;  /* MAX_TRANS_SIZE of the request */
+    uint32_t id;    /* VI_MSG_ID of the request */
+    uint32_t rx_id; /* that the responder named, and 1; 0: it has sent nothing */
     uint8_t rqst_level, mode;
     uint8_t local[R1_HOST], remote[R1_HOST]; /* host addresses of the CONNECT_RQST */
     struct r1_side side[2];                  /* 0: of the originator */
@@ -102,6 +105,10 @@ void mon_rev1_report(struct r1_judged_frame *r, struct fcvi_place place, uint64_
 /** 5.6.5, 5.6.6 and clause 6: SEQ_CNT, RLTV_OFF, and the Device_Header within an IU. False: it came before.
  */
 bool mon_rev1_counts(struct r1_judged_frame *r);
+/** 4.2, 5.4, 5.6: Sequences, and what FC-PH has for them. */
+void mon_rev1_sequence(struct r1_judged_frame *r);
+/** The frame begins an Exchange by the OX_ID of one that is open. */
+void mon_rev1_reuse(struct r1_judged_frame *r);
 void mon_rev1_setup(struct r1_judged_frame *r);      /* 5.3, 6.7 to 6.9 */
 void mon_rev1_message(struct r1_judged_frame *r);    /* 5.2, 5.7.5, 6.1 to 6.6 */
 void mon_rev1_disconnect(struct r1_judged_frame *r); /* 5.3.5, 6.10, 6.11 */

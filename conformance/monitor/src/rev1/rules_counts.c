@@ -58,6 +58,20 @@ static void check_next_iu(struct r1_judged_frame *r, uint32_t offset, uint32_t w
                         r->own->frame);
 }
 
+/* R02: RLTV_OFF that goes on counts from one VI_RMT_VA. */
+static void check_address(struct r1_judged_frame *r)
+{
+    const struct judged_frame *s = r->s;
+    if (!r->begins || !r->own->payload || s->iu != FCVI_IU_WRITE_RQST || r->own->dh_length != R1_DH_MOST)
+        return;
+    const uint64_t seen = fcvi_DH_REV1_VI_RMT_VA(s->dh), before = fcvi_DH_REV1_VI_RMT_VA(r->own->dh);
+    if (seen != before)
+        mon_rev1_report(
+            r, DH1(r, VI_RMT_VA), seen,
+            FCVI_BREACH("REV1-5.7.7-01", "VI_RMT_VA and RLTV_OFF both go on in the next IU", before),
+            r->own->frame);
+}
+
 /* 5.6.6 */
 static void check_offset(struct r1_judged_frame *r)
 {
@@ -66,8 +80,10 @@ static void check_offset(struct r1_judged_frame *r)
         return;
     const uint32_t offset = (uint32_t)fcvi_FC_Parameter(s->fc);
     const uint32_t wanted = r->own->payload ? r->own->offset + r->own->length : 0;
-    if (offset == wanted || (!r->own->payload && fcvi_FC_First_Sequence(s->fc)))
+    if (offset == wanted || (!r->own->payload && fcvi_FC_First_Sequence(s->fc))) {
+        check_address(r);
         return; /* the codec has the first of an Exchange */
+    }
     if (r->begins && r->own->payload)
         check_next_iu(r, offset, wanted);
     else
@@ -77,7 +93,36 @@ static void check_offset(struct r1_judged_frame *r)
             r->own->frame);
 }
 
-/* 6.1, 6.3, 6.6. The table of requirements has no row for that of FCVI_WRITE_RQST. */
+/* 6.3: of a Write the fields have their own requirements. */
+static void check_same_write(struct r1_judged_frame *r)
+{
+    static const struct {
+        const char *id;
+        uint16_t byte, size, index;
+    } fields[] = {
+        {"REV1-5.7.4-02", FCVI_DH_REV1_VI_HANDLE_BYTE, 4, FCVI_INDEX_DH_REV1_VI_HANDLE},
+        {"FCVI-6.4.2-08", FCVI_DH_REV1_VI_MSG_ID_BYTE, 4, FCVI_INDEX_DH_REV1_VI_MSG_ID},
+        {"FCVI-6.4.2-06", FCVI_DH_REV1_NUMBER_BYTE, 4, FCVI_INDEX_DH_REV1_NUMBER},
+        {"REV1-5.7.7-01", FCVI_DH_REV1_VI_RMT_VA_BYTE, 8, FCVI_INDEX_DH_REV1_VI_RMT_VA},
+        {"REV1-5.7.8-01", FCVI_DH_REV1_VI_RMT_VA_HANDLE_BYTE, 4, FCVI_INDEX_DH_REV1_VI_RMT_VA_HANDLE},
+    };
+    const struct judged_frame *s = r->s;
+    if (r->begins || r->own->dh_length != R1_DH_MOST || s->f->dh_length != R1_DH_MOST)
+        return;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        const uint64_t seen = fcvi_load(s->dh + fields[i].byte, fields[i].size);
+        const uint64_t wanted = fcvi_load(r->own->dh + fields[i].byte, fields[i].size);
+        if (seen == wanted)
+            continue;
+        struct fcvi_place place = {NULL, (uint16_t)(s->base + fields[i].byte), fields[i].index, 0, 0};
+        mon_rev1_report(r, place, seen,
+                        FCVI_BREACH(fields[i].id, "the Device_Header changes within the IU", wanted),
+                        r->own->frame);
+        return;
+    }
+}
+
+/* 6.1, 6.6 */
 static void check_same_header(struct r1_judged_frame *r)
 {
     const struct judged_frame *s = r->s;
@@ -108,6 +153,9 @@ bool mon_rev1_counts(struct r1_judged_frame *r)
     if (!check_count(r))
         return false;
     check_offset(r);
-    check_same_header(r);
+    if (r->s->iu == FCVI_IU_WRITE_RQST)
+        check_same_write(r);
+    else
+        check_same_header(r);
     return true;
 }
