@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
+from fcvi.engine.upper import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
-from fcvi.vitcp.stream import CUTS
+from fcvi.vitcp.stream import CUTS, Stream
 from fcvi.vitcp.wire import END, NOP, REQUEST, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
@@ -129,10 +130,11 @@ _BROKEN = {"length-0": 0, "length-23": 23, "type-0": -1, "type-31": -2, "accept"
     "TCP.3.1.b",
     "What cannot be parsed",
     clause="3.1",
-    requirements=["VITCP-3.1-12"],
-    errata=["V37", "V38", "V39", "V40"],
+    requirements=["VITCP-3.1-02", "VITCP-3.1-12"],
+    errata=["V02", "V37", "V38", "V39", "V40"],
     applies="tcp",
-    variants=[*with_each(roles(), "what", _BROKEN), Variant("short-request", {"what": None, "role": "dut-server"}, "server")],
+    variants=[*with_each(roles(), "what", _BROKEN), Variant("short-request", {"what": None, "role": "dut-server"}, "server"),
+              Variant("another-version", {"what": None, "version": 2, "role": "dut-server"}, "server")],
 )
 def not_parsed(t: Scenario) -> None:
     """Behind a Segment Length below its header, an unknown type or a PDU of no sense TCP is closed and no memory is touched."""
@@ -141,6 +143,9 @@ def not_parsed(t: Scenario) -> None:
         wait = wait_for_call(t, DUT_DISCRIMINATOR)
         create(t)
         stream = opened(t)
+        if "version" in t.params:
+            _another_version(t, stream, wait)
+            return
         t.on_purpose("VITCP-3-06")
         t.send(stream, connect_request(t).but(length=67))
         t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us,
@@ -168,6 +173,16 @@ def not_parsed(t: Scenario) -> None:
     t.require(not any(c.good for c in done), "VITCP-3.1-12", "a Descriptor completes well", "good", "an error")
     if int(what) != -4:
         guarded(t, region, "VITCP-3.1-12")
+
+
+def _another_version(t: Scenario, stream: Stream, wait: Call) -> None:
+    """A Connect Request of another Version is not accepted; TCP is closed, with a refusal or without (V02)."""
+    t.on_purpose("VITCP-3.1-02")
+    t.send(stream, connect_request(t).but(version=int(t.params["version"])))
+    t.owed(lambda: stream.over or wait.done)
+    t.require(not wait.done, "VITCP-3.1-02", "a Connect Request of another Version is taken", "VipConnectWait returns", "nothing")
+    t.expect_end(stream, "VITCP-3.1-02", why="after a Connect Request of another Version")
+    alive(connect(t, "dut-server", called=b"a good one"))
 
 
 @case(
