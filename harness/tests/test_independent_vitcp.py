@@ -32,7 +32,8 @@ CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0", "police=yes
            "completion_order=processing retry_us=2800000",
            "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost")
 OTHER_READINGS = ("rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
-                  "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary", "gone_in_pending=connects")  # fmt: skip
+                  "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary",
+                  "gone_in_pending=connects")  # fmt: skip
 #: A few of the mistakes; the nightly tier has all.
 SAMPLE = ("rx-zero", "same-number-same-message", "nop-too-late", "padding-not-told")
 NIGHTLY = ("", *CAREFUL, *OTHER_READINGS)

@@ -1,4 +1,4 @@
-"""Conforming devices of VI/TCP and of Rev 1.0, mixed by seed from the choices of the independent endpoints and latencies of both planes.
+"""Conforming devices of VI/TCP and of Rev 1.0, mixed by seed from the choices of the independent endpoints; both planes are late.
 
 Usage: python3 -m conformance.tests.liberties.strangers vitcp|rev1 [--devices N] [--first N] [--cases N]
 Exit status: as of the mixer of FC-VI, whose judgement and words these are.
@@ -47,8 +47,8 @@ class Book:
 def _of_vitcp() -> dict[str, list[str]]:
     numbers = {
         "segment": (16, 100, 777, 9_000, 65_495), "first_number": (0, 0x7FFFFFFF, 0xFFFFFFFE), "nop_delay": (1_000, 500_000),
-        "is_code": (1, 255), "read_window": (0, 1, 2, 65_535), "response_delay": (1, 30_000, 900_000), "send_delay": (1, 30_000, 900_000),
-        "pace": (1, 500), "retry_us": (10_000, 2_800_000), "cut": (40, 1_000, 29_999),
+        "is_code": (1, 255), "read_window": (0, 1, 2, 65_535), "response_delay": (1, 30_000, 900_000),
+        "send_delay": (1, 30_000, 900_000), "pace": (1, 500), "retry_us": (10_000, 2_800_000), "cut": (40, 1_000, 29_999),
     }  # fmt: skip
     found = {}
     for name, (values, _) in vitcp.CHOICES.items():

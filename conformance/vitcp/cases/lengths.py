@@ -15,8 +15,10 @@ from conformance.vitcp.steps.messages import (
     register, respond, response, segments, send, sent, write,
 )  # fmt: skip
 
-#: Bytes of a message: the most of one segment and one more, 2^16 and its neighbours, several times 2^16.
-_LENGTHS = {"one-segment": 65_511, "one-more": 65_512, "less-2^16": 65_535, "2^16": 65_536, "over-2^16": 65_537, "over-2^17": 131_089}
+#: Bytes of a message: the most of one segment and one more, 2^16 and its neighbours, more than 2^17.
+_LENGTHS = {
+    "one-segment": 65_511, "one-more": 65_512, "less-2^16": 65_535, "2^16": 65_536, "over-2^16": 65_537, "over-2^17": 131_089,
+}  # fmt: skip
 _PIECE = 60_000  # of a segment of the tester's
 
 
@@ -31,8 +33,8 @@ _PIECE = 60_000  # of a segment of the tester's
     variants=with_each(roles_and_levels((UNRELIABLE, RECEPTION)), "length", _LENGTHS),
 )  # fmt: skip
 def long_messages(t: Scenario) -> None:
-    """Data Offset and RDMA Length have 32 bits, Segment Length has 16: Sends, RDMA Writes and RDMA Reads of such a length come whole,
-    both ways.
+    """Data Offset and RDMA Length have 32 bits, Segment Length has 16: Sends, RDMA Writes and RDMA Reads of such a length come
+    whole, both ways.
     """
     size = int(t.params["length"])
     if size > int(t.pics["max_transfer_size"]):
@@ -150,8 +152,8 @@ def _scattered(t: Scenario, regions: Sequence[Region], lengths: Sequence[int], d
               for v in with_each(roles(item), "op", {op: op})],
 )  # fmt: skip
 def beyond(t: Scenario) -> None:
-    """An RDMA Write or Read of just the agreed size passes; of one byte more the DUT sends nothing, and what the tester sends is not
-    taken.
+    """An RDMA Write or Read of just the agreed size passes; of one byte more the DUT sends nothing, and what the tester sends is
+    not taken.
     """
     op = str(t.params["op"])
     link = connect(t, size=3000)
