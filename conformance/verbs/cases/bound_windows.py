@@ -342,6 +342,9 @@ def holds(t: Verbs) -> None:
         for row in ("7.9-09", "8.3.1-04"):
             allowed(t, p, "write", view, row)
             allowed(t, p, "write", mem, row)
+        second, _ = bound(t, p, also := region(t), BOTH, "7.10.2-01", "a bind")
+        t.require(second.deallocate(), "7.9-07", "deallocating a bound window", REFUSED, OK)
+        success(t, "7.10.4-04", "deregistering a region whose bound window was deallocated", also.deregister())
         if released(t, p.b, mw, made.rkey):
             success(t, "7.10.4-04", "deregistering a region whose window was invalidated", mem.deregister())
         else:

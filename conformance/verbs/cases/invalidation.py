@@ -275,7 +275,7 @@ def region_key(t: Verbs, p: Pair) -> None:
 
 
 def invalid_region(t: Verbs, use: str) -> None:
-    """A region that is Invalid gives no access at either end and takes no window, and can be deregistered (7.2.2, 7.9, 7.10.6.1)."""
+    """A region that is Invalid gives no access at either end and takes no window, and can be deregistered."""
     p, other = pair(t), nodes(t)[1]
     mem = other.mem(256, access=(*ALL, MW_BIND))
     allowed(t, p, "write", mem, "7.4-02")
@@ -286,7 +286,8 @@ def invalid_region(t: Verbs, use: str) -> None:
         success(t, "7.9-07", "deregistering a region that is Invalid", mem.deregister())
         mem.watched = False
     elif use in OPS:
-        denied(t, p, use, mem.remote(0), "7.2.2-01 7.8-02 7.8-03", f"a {use} of a region that is Invalid", event="7.8-03", region=mem)
+        denied(t, p, use, mem.remote(0), "7.2.2-01 7.8-02 7.8-03", f"a {use} of a region that is Invalid", event="7.8-03",
+               region=mem)  # fmt: skip
     elif use == "send":
         got = p.a.recv(p.ma.sge(0, 64))
         made = p.b.post([{"opcode": "SEND", "sges": [mem.sge(0, 64)]}], must=False).wrs

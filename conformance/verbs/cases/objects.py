@@ -161,7 +161,7 @@ def cq_sizes(t: Verbs) -> None:
     alive(t)
 
 
-def holds(t: Verbs, one: Node, other: Node, cq: Cq, count: int) -> None:
+def holds(t: Verbs, one: Node, other: Node, cq: Cq, count: int, row: str = "5.3.1-03") -> None:
     """The CQ keeps so many entries that nobody polls."""
     a, b = one.qp(recv_cq=cq, rq_size=count), other.qp()
     ma, mb = one.mem(64), other.mem(64)
@@ -169,9 +169,9 @@ def holds(t: Verbs, one: Node, other: Node, cq: Cq, count: int) -> None:
     wrs = a.post([{"sges": [ma.sge(0, 8)], "times": count}], queue="rq").wrs
     connect(b, a)
     for _ in range(count):
-        good([b.send(mb.sge(0, 8))], "5.3.1-03", f"Sends whose Receives wait in a CQ of {count}")
+        good([b.send(mb.sge(0, 8))], row, f"Sends whose Receives wait in a CQ of {count}")
     t.wait(t.quiet_us // 5)
-    good(wrs, "5.3.1-03", f"{count} entries that waited in a CQ of {count}")
+    good(wrs, row, f"{count} entries that waited in a CQ of {count}")
 
 
 @verbs(4, "Resize a CQ", "5.3.3-01..05 8.2.5-04 8.3.1-02", errata="B63",
@@ -224,6 +224,8 @@ def resize(t: Verbs) -> None:
         t.require(now == before, "5.3.3-04", "entries after a resize that was refused", now, before)
         t.require(now == before, "8.3.1-02", "entries after a resize that was refused", now, before)
     message_left(t, a, cq, wrs[:count], b, wrs[count:], "5.3.3-02" if worked else "5.3.3-04")
+    if way == "up":
+        holds_more(t, one, other)
     if way == "idle":
         seen = event_of(one, handler, t.bound_us)
         t.require(seen == cq.cq, "8.2.5-04", "the event of a CQ that was armed before its resize", seen, f"cq {cq.cq}")
@@ -231,6 +233,15 @@ def resize(t: Verbs) -> None:
     t.require(not errors, "5.3.3-03", "asynchronous errors of a resize", errors, "none")
     t.named("5.3.3-02 5.3.3-04 5.3.3-05 8.3.1-02")
     alive(t)
+
+
+def holds_more(t: Verbs, one: Node, other: Node) -> None:
+    """As many entries as a resize told fit a CQ that was smaller."""
+    cq = one.cq(16)
+    asked = min(cq.entries + 12, one.attr("max_cqe"))
+    call = one.call("ResizeCq", cq=cq.cq, entries=asked)
+    if returned(call) and asked > cq.entries and asked <= one.room(asked):
+        holds(t, one, other, cq, asked, "5.3.3-01")
 
 
 def message_left(t: Verbs, a: Qp, cq: Cq, waiting: list[Wr], b: Qp, left: list[Wr], row: str = "5.3.3-02") -> None:

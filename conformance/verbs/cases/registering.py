@@ -9,12 +9,12 @@ from fcvi.engine.case import Variant
 from fcvi.engine.upper import Call
 
 from conformance.verbs.cases.objects import refused
-from conformance.verbs.cases.protection import served
+from conformance.verbs.cases.protection import sender, served
 from conformance.verbs.cases.remote import allowed, denied
 from conformance.verbs.cases.windows import bound, region, seen
 from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
-from conformance.verbs.steps.sets import REFUSED_IB, REFUSED_IWARP
+from conformance.verbs.steps.sets import LOCAL, REFUSED_IB, REFUSED_IWARP
 from conformance.verbs.steps.session import (
     ALL, LOCAL_WRITE, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Node, Pair, alive, connect, good, has_read, hex64, nodes, pair,
     returned, said, start,
@@ -56,7 +56,8 @@ def must(t: Verbs, call: Call, what: str) -> None:
 
 
 @verbs(70, "Regions that are registered anew", "7.3.2.3-01..10", errata="B34 B53 B54 B61", variants=[
-    *each("what", ["access", "domain", "translation", "everything", "failed", "window", "often", "loop"],
+    *each("what", ["access", "domain", "translation", "everything", "failed", "window", "often", "loop",
+                  "posted", "domain-local"],
           {"failed": IWARP, "window": MW, "loop": MT})])  # fmt: skip
 def reregister(t: Verbs) -> None:
     """What the call names is changed and what it does not name stays; the old place and the old STag serve no more."""
@@ -65,6 +66,10 @@ def reregister(t: Verbs) -> None:
     one, other = nodes(t)
     if what == "window":
         with_window(t)
+        alive(t)
+        return
+    if what in ("posted", "domain-local"):
+        (posted_before if what == "posted" else at_its_own_end)(t)
         alive(t)
         return
     mem = other.mem(4096)
@@ -109,6 +114,40 @@ def reregister(t: Verbs) -> None:
         denied(t, q, "write", old.remote(0), "7.3.2.3-07", "a write by the STag before the reregistration", region=old)
     t.named("7.3.2.3-06 7.3.2.3-07")
     alive(t)
+
+
+def posted_before(t: Verbs) -> None:
+    """A Receive that was posted before its region lost local write: it is used after the call, and by the rights of the call."""
+    p, mem = pair(t), nodes(t)[1].mem(256)
+    got = p.b.recv(mem.sge(0, 64))
+    call = again(mem, ["ACCESS"], access=[])
+    if not returned(call):
+        t.notice("7.3.2.3-08", "reregistering a region of a posted Receive", said(call), OK, "B54")
+        return
+    sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, 64)]}], must=False)
+    t.reap([got])
+    what = "a Receive whose region lost local write after the post"
+    t.require(got.status in LOCAL, "7.3.2.3-08", what, got.status, " or ".join(sorted(LOCAL)))
+    sender(t, sent.wrs)
+    t.require(mem.untouched(), "7.3.2.3-08", f"the memory of {what}", "changed", "as it was")
+
+
+def at_its_own_end(t: Verbs) -> None:
+    """Another PD, and the first one again: SGEs work with the QP of the PD that the region has, and with no other."""
+    other = nodes(t)[1]
+    pd, mem = other.pd_new(), other.mem(256)
+    for now, then in ((pd, other.pd), (other.pd, pd)):
+        must(t, again(mem, ["PD"], pd=now), "reregistering a region into another PD")
+        mine, foreign = in_domain(t, now), in_domain(t, then)
+        got = mine.a.recv(mine.ma.sge(0, 64))
+        good([mine.b.send(mem.sge(0, 64)), got], "7.3.2.3-05", "a Send from a region by a QP of its new PD")
+        got = foreign.a.recv(foreign.ma.sge(0, 64))
+        made = foreign.b.post([{"opcode": "SEND", "sges": [mem.sge(0, 64)]}], must=False).wrs
+        t.reap(made)
+        t.require(all(wr.status in LOCAL for wr in made), "7.3.2.3-05", "a Send from a region by a QP of its former PD",
+                  [wr.status for wr in made], " or ".join(sorted(LOCAL)))  # fmt: skip
+        t.reap([got], t.quiet_us)
+        t.require(not got.good, "7.3.2.3-05", "a Send from a region by a QP of its former PD", "arrived", "never")
 
 
 def moved(mem: Mem, pd: Optional[int] = None) -> tuple[Call, Mem]:

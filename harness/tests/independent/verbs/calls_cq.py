@@ -93,8 +93,10 @@ class CqCalls(Caller):
                 qp.stop("rst", event="QP_FATAL")
         elif fault == "resize-disarms":
             cq.armed = ""
-        cq.entries = self._entries(asked) if fault != "resize-smaller" else max(1, asked - 1)
-        return {"entries": cq.entries}
+        granted = self._entries(asked) if fault != "resize-smaller" else max(1, asked - 1)
+        if fault != "resize-in-name-only":
+            cq.entries = granted
+        return {"entries": granted}
 
     def destroy_cq(self, params: Params) -> Answer:
         """5.3.4."""

@@ -91,7 +91,8 @@ class MemoryCalls(Caller):
             if fault == "window-lingers" and held.valid:
                 return
             stags.take(held)
-            held.loose()
+            if fault != "window-gone-holds":
+                held.loose()
             return
         if fault == "dereg-takes-overlapping":
             for other in list(stags.local.values()):

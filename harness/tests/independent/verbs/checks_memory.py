@@ -248,6 +248,27 @@ def _usable(make: Make, prepare: Callable[[Pair, Buffer], Answer], works: bool) 
 
 
 @check()
+def reregistration_locally(make: Make) -> None:
+    """SGEs are checked by what the region is when they are used: rights of a posted Receive, and the PD (7.3.2.3)."""
+    for what in ("rights", "pd"):
+        pair = make()
+        agent, right = pair.agent, pair.right
+        if not agent.call("hello", protocol=2)["pics"]["rereg_mr"]:
+            return
+        buffer = Buffer(agent, right.pd, 64)
+        if what == "rights":
+            right.receive([{"addr": f"{buffer.va:016x}", "lkey": buffer.lkey, "length": 8}], 3)
+            agent.verb("ReregisterMr", mr=buffer.mr, flags=["ACCESS"], access=[])
+            pair.left.post("SEND", [pair.source.sge(8)], 1)
+            among(right.received()[0][1], LOCAL)
+            same(buffer.get(64), "00" * 64)
+        else:
+            pd = agent.verb("AllocatePd", rnic=right.rnic)["pd"]
+            made = agent.verb("ReregisterMr", mr=buffer.mr, flags=["PD"], pd=pd)
+            failing(pair, right, right.post("SEND", [{**buffer.sge(8), "lkey": made["lkey"]}], 5), LOCAL, 5)
+
+
+@check()
 def reregistration(make: Make) -> None:
     """Reregister takes place, PD and rights as given; a failure takes the old region away (7.3.2.3)."""
     probe = make()

@@ -91,6 +91,7 @@ def cq_resized(make: Make) -> None:
     agent.verb("RequestNotification", cq=left.scq, solicited=False)
     entries = agent.verb("ResizeCq", cq=left.scq, entries=9)["entries"]
     assert entries >= 9
+    same(agent.verb("QueryCq", cq=left.scq)["entries"], entries)
     same(left.sent(6), [(10 + index, SUCCESS) for index in range(6)])
     same(errors(agent), [])
     pair.right.received(6)

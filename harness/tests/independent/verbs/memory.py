@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Set, Tuple, Union
 
 from .words import EBUSY, EFAULT, EINVAL, LOCAL_WRITE, MW_BIND, REMOTE_READ, REMOTE_WRITE, TOP, ZERO_BASED, Refused
 
@@ -98,6 +98,9 @@ class Stags:
         self.model = model
         self.local: Dict[int, Target] = {}
         self.remote: Dict[int, Target] = {}
+        #: For faults: the first PD of a region, and regions that had local write.
+        self.first_pd: Dict[int, "Pd"] = {}
+        self.had_write: Set[int] = set()
         self._index = 0
         self._free: List[int] = []
 
@@ -114,6 +117,8 @@ class Stags:
 
     def give(self, region: Region) -> None:
         """Put a region under new STags."""
+        self.first_pd.setdefault(id(region), region.pd)
+        self.had_write |= {id(region)} if region.rights & LOCAL_WRITE else set()
         region.lkey = region.rkey = self.fresh()
         if self.model.choose.keys == "different":
             region.rkey = self.fresh()
@@ -159,13 +164,15 @@ class Stags:
             return None, "window"
         if target is None or not (target.valid or fault == "invalidated-local-works"):
             return None, "stag"
-        if target.pd is not pd and fault != ("local-pd-unchecked" if not writes else "receive-pd-unchecked"):
+        own = self.first_pd.get(id(target), target.pd) if fault == "rereg-pd-not-local" else target.pd
+        if own is not pd and fault != ("local-pd-unchecked" if not writes else "receive-pd-unchecked"):
             return None, "pd"
         if addr + length > TOP and fault != "local-wrap-unchecked":
             return None, "wrap"
         if not self._inside(target.base, target.length, addr, length, "local"):
             return None, "bounds"
-        if writes and not target.rights & LOCAL_WRITE and fault != "local-write-unchecked":
+        had = fault == "rereg-posted-keeps-rights" and id(target) in self.had_write
+        if writes and not (target.rights & LOCAL_WRITE or had) and fault != "local-write-unchecked":
             return None, "rights"
         if writes and fault == "receive-needs-remote-right" and not target.rights & REMOTE_WRITE:
             return None, "rights"
