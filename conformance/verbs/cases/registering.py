@@ -56,8 +56,7 @@ def must(t: Verbs, call: Call, what: str) -> None:
 
 
 @verbs(70, "Regions that are registered anew", "7.3.2.3-01..10", errata="B34 B53 B54 B61", variants=[
-    *each("what", ["access", "domain", "translation", "everything", "failed", "window", "often", "loop",
-                  "posted", "domain-local"],
+    *each("what", ["access", "domain", "translation", "everything", "failed", "window", "often", "loop", "posted", "domain-local"],
           {"failed": IWARP, "window": MW, "loop": MT})])  # fmt: skip
 def reregister(t: Verbs) -> None:
     """What the call names is changed and what it does not name stays; the old place and the old STag serve no more."""
