@@ -89,7 +89,7 @@ LIB_OBJ := $(call objects,$(BUILD)/obj,$(LIB_SRC))
 include harness/rules.mk harness/release/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
-all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(TEMPLATES) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
+all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
      $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(VERBS_AGENT)
 
 # ---- libraries: codec, reference port and monitor ----
@@ -154,7 +154,6 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 644 $(BUILD)/doc/api.md $(BUILD)/doc/test-plan.md $(wildcard harness/docs/*.md) $(SHARE)/doc/fcvi/
 	install -d $(PRIVATE)/build/python
 	install -m 755 $(BUILD)/python/*.so $(PRIVATE)/build/python/
-	install -m 644 $(BUILD)/python/*.compiled $(PRIVATE)/build/python/
 	install -m 755 $(BUILD)/fcvi $(PRIVATE)/build/fcvi
 	install -m 755 $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(PRIVATE)/build/
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
@@ -222,14 +221,12 @@ longest_first = $(filter $(LONG_TESTS),$(1)) $(filter-out $(LONG_TESTS),$(1))
 check-c: $(TESTS) ## C unit tests
 	@FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(TESTS))
 
-check-san: $(SAN_TESTS) $(PYTEXT_SAN) $(CASE_CAPTURES) ## the same under ASan and UBSan
+check-san: $(SAN_TESTS) $(CASE_CAPTURES) ## the same under ASan and UBSan
 	@CK_TIMEOUT_MULTIPLIER=10 FCVI_SEED_TESTS=10 FCVI_SRCDIR="$(CURDIR)" harness/run_tests.sh $(call longest_first,$(SAN_TESTS))
-	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so):$$($(CC) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	  PYTHONPATH=$(dir $(PYTEXT_SAN)):$(BUILD)/python:harness:. $(PYTHON) -m pytest -q -p no:cacheprovider harness/tests/test_recorder.py harness/tests/test_json_text.py
 
 PY_DIRS := harness/fcvi harness/ffi harness/bench harness/interop harness/release harness/shims harness/tests harness/case_captures.py conformance fuzz
 check-types: all ## mypy and flake8
-	PYTHONPATH= MYPYPATH=harness:harness/pytext mypy --config-file setup.cfg harness/fcvi conformance
+	PYTHONPATH= MYPYPATH=harness mypy --config-file setup.cfg harness/fcvi conformance
 	flake8 --config setup.cfg $(PY_DIRS)
 
 check-install: all ## install into a scratch directory and use what is there
@@ -254,7 +251,7 @@ format-check:
 
 lint: check-types format-check check-tidy ## clang-tidy, cppcheck, flake8, mypy
 
-TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(if $(HAS_VERBS),$(filter-out $(LINES_SRC),$(VERBS_SRC)) $(VERBS_NONE_SRC) $(VERBS_FAULTY_SRC)) $(wildcard harness/ffi/*.c harness/pytext/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
+TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox/make_filter.c $(AGENT_SRC) $(MUTATOR_SRC) $(EXPLORE_SRC) $(if $(HAS_VERBS),$(filter-out $(LINES_SRC),$(VERBS_SRC)) $(VERBS_NONE_SRC) $(VERBS_FAULTY_SRC)) $(wildcard harness/ffi/*.c harness/opener/*.c harness/shims/*.c harness/load/*.c)
 # how many states of a function clang's analyzer follows; lint takes its own default, for three times the time
 TIDY_NODES := 20000
 lint: TIDY_NODES := 225000

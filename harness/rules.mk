@@ -132,32 +132,7 @@ $(STREAMS): harness/capture/streams.cc harness/capture/streams.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -g -fPIC $(HARDEN) $(HARDEN_LINK) -Wall -Wextra -Werror -Wshadow -fvisibility=hidden -shared $< $(LDFLAGS) -ltins -o $@
 
-# what Python's objects are as text, against Python's own headers
-PYTEXT_SRC := $(wildcard harness/pytext/*.c)
-PYTEXT := $(BUILD)/python/.text
-PYTHON_INCLUDE = $(shell $(PYTHON) -I -c 'import sysconfig; print(sysconfig.get_path("include"))')
-$(BUILD)/obj/harness/pytext/%.o: private ALL_CFLAGS += -fvisibility=hidden -Iharness/ffi -isystem $(PYTHON_INCLUDE)
-$(PYTEXT): $(call objects,$(BUILD)/obj,$(PYTEXT_SRC))
-	@mkdir -p $(@D)
-	suffix=$$($(PYTHON) -I -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))') && \
-	$(CC) -shared $(HARDEN_LINK) $(LDFLAGS) $^ -o "$(@D)/_fcvi_text$$suffix"
-	@touch $@
-
-# the same under the sanitizers
-PYTEXT_SAN := $(BUILD)/san/python/.text
-$(PYTEXT_SAN): $(PYTEXT_SRC) $(wildcard harness/pytext/*.h harness/ffi/*.h) $(EXTENSION)
-	@mkdir -p $(@D)
-	suffix=$$($(PYTHON) -I -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))') && \
-	$(SAN_CC) -fPIC -shared -Iharness/ffi -isystem $(PYTHON_INCLUDE) $(PYTEXT_SRC) -o "$(@D)/_fcvi_text$$suffix"
-	@touch $@
-
-# the templates of the page, compiled
-TEMPLATES := $(BUILD)/python/.templates
-$(TEMPLATES): $(wildcard harness/fcvi/report/templates/*.j2) harness/fcvi/report/compiled.py $(EXTENSION)
-	$(IN_TREE) -m fcvi.report.compiled $(@D)
-	@touch $@
-
-$(EXTENSION): harness/ffi/build.py $(PYTEXT) $(wildcard harness/ffi/*.c harness/ffi/*.h) $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
+$(EXTENSION): harness/ffi/build.py $(wildcard harness/ffi/*.c harness/ffi/*.h) $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --flags="$(HARDEN) $(HARDEN_LINK)" $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
 	@touch $@
 

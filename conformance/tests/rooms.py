@@ -53,7 +53,6 @@ C_ROOMS = {
     "harness/load": "agent",  # a program of the same providers
     "harness/shims": "shims",
     "harness/ffi": "ffi",
-    "harness/pytext": "pytext",
     "harness/starters": "starters",
     "harness/mutator": "mutator",
 }
@@ -87,7 +86,6 @@ C_ARROWS: dict[str, set[str]] = {
     "verbs": {"lines"},
     "guest": set(),
     "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
-    "pytext": {"ffi"},
     "mutator": {"codec"},
     "sandbox": set(),
     "opener": set(),

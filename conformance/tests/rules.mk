@@ -35,13 +35,12 @@ $(MUT)/fcvi-explore: $(EXPLORE_OBJ) $(MUT)/plain/libfcvi.so
 $(MUT)/python/.built: harness/ffi/build.py $(MUT)/plain/libfcvi.so $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
 	$(PYTHON) harness/ffi/build.py --build $(BUILD) --shared $(MUT)/plain --out $(@D)
 	@touch $@
-# what every tree needs beside its own _fcvi: these call no library of ours, so those of the build serve
-$(MUT)/python/.text: $(PYTEXT) $(STREAMS)
+# it calls no library of ours, so that of the build serves
+$(MUT)/python/libfcvi-streams.so: $(STREAMS)
 	@mkdir -p $(@D)
-	cp $(<D)/_fcvi_text*.so $(STREAMS) $(@D)/
-	@touch $@
-$(MUT)/fuzz/reassembly: | $(MUT)/python/.text
-$(MUT)/fcvi: $(MUT)/python/.built $(MUT)/python/.text
+	cp $< $@
+$(MUT)/fuzz/reassembly: | $(MUT)/python/libfcvi-streams.so
+$(MUT)/fcvi: $(MUT)/python/.built $(MUT)/python/libfcvi-streams.so
 	printf '#!/bin/sh\nexport LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:-%s}"\nPYTHONPATH=%s exec $(PYTHON) -m conformance "$$@"\n' \
 	  '$(CURDIR)/$(MUT)/plain' '$(CURDIR)/$(MUT)/python:$(CURDIR)/harness:$(CURDIR)' > $@
 	chmod 755 $@

@@ -31,7 +31,7 @@ HEADERS = [
     "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/pdu.h", "fcvi/vip_codes.h", "fcvi/port.h",
     "fcvi/vitcp.h", "fcvi/fabric.h", "fcvi/monitor.h", "fcvi/vitcp_monitor.h", "capture.h", "editions.h", "tcp.h",
     "cut.h", "connects.h", "flows.h", "judge.h", "live.h", "tap.h",
-    "sandbox.h", "fcvi_mutator.h", "calls.h", "reports.h", "deflate.h",
+    "sandbox.h", "fcvi_mutator.h", "calls.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
@@ -63,7 +63,7 @@ def main() -> int:
     ffi.cdef(declarations())
     ffi.set_source(
         "_fcvi",
-        "".join(f"#include <{name}>\n" for name in [*HEADERS, "calls.c", "reports.c", "deflate.c"]),
+        "".join(f"#include <{name}>\n" for name in [*HEADERS, "calls.c"]),
         include_dirs=[str(path) for path in INCLUDES],
         extra_objects=[str((args.build / name).resolve()) for name in static],
         libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap"],

@@ -1,4 +1,4 @@
-"""The lines that the recorder writes in C, held against what Python's own encoder makes of the same."""
+"""The lines of the recorder: what was asked, what came of it, and nothing of what cannot be written."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from typing import Any, Optional
 
 import pytest
 
-import _fcvi_text
 from fcvi.engine.attachment import Dut, DutError, HostError, Notification, Reply, Unavailable
-from fcvi.engine.record import RecordingDut, text_of
-from fcvi.engine.upper import Told, readable
+from fcvi.engine.json_text import compact
+from fcvi.engine.record import RecordingDut
 from fcvi.fc.build import RawFrame
-from fcvi.engine.results import TraceFrame
-from fcvi.report import plain, words
 from fcvi.fc.delimiters import EOF_BY_NAME, SOF_BY_NAME
 from fcvi.fc.notation import to_params
 
@@ -102,16 +99,16 @@ def test_values_are_those_of_python() -> None:
     dut = RecordingDut(device)
     for _ in range(4000):
         asked, device.answer = {"v": value(rng)}, {"r": value(rng)}
-        before = text_of(asked)
+        before = compact(asked)
         dut.reset({})
         dut.request("mem.read", asked)
         device.says = notes = [Notification(rng.choice(_TEXTS), {"n": value(rng)}, i, 2) for i in range(rng.randrange(1, 3))]
         dut.advance(0)
         assert device.inbox == deque(notes)
-        said = ",".join([f"[{text_of(n.method)},{text_of(n.params)},{n.earliest_us},2]" for n in notes])
+        said = ",".join([f"[{compact(n.method)},{compact(n.params)},{n.earliest_us},2]" for n in notes])
         assert dut.take().decode("ascii").splitlines()[1:] == [
             f'{{"op":"request","n":1,"method":"mem.read","params":{before},"now":0,'
-            f'"done":[[1,{{"result":{text_of(device.answer)}}},3]]}}',
+            f'"done":[[1,{{"result":{compact(device.answer)}}},3]]}}',
             f'{{"op":"advance","us":0,"now":0,"notes":[{said}]}}',
         ]
 
@@ -135,26 +132,6 @@ def test_frames_are_their_params(sof: int, eof: int) -> None:
                 assert json.loads(sent) == {"op": "notify", "method": "frame", "params": params, "now": 0}
                 assert json.loads(came)["notes"] == [["frame", params, 1, 2]]
                 assert b" " not in sent + came
-
-
-class _Unit:
-    """A frame of a class that is not the suite's."""
-
-    data, sof, eof, crc_ok = b"\1", 1, 2, True
-    delimiters: Any = ({}, {})
-
-
-@pytest.mark.parametrize("name, value, why", [
-    ("data", 5, "bytes-like"), ("data", None, "bytes-like"), ("delimiters", None, "pair"), ("delimiters", ({}, []), "pair"),
-    ("delimiters", ({1: 7}, {}), "str"), ("sof", [], "unhashable"),
-])  # fmt: skip
-def test_what_is_no_frame_is_told(name: str, value: object, why: str) -> None:
-    frame = _Unit()
-    setattr(frame, name, value)
-    dut = RecordingDut(Device())
-    with pytest.raises(TypeError, match=why):
-        dut.send_frame(frame)
-    assert dut.take() == b""
 
 
 @pytest.mark.parametrize("fault, noted", [
@@ -219,37 +196,3 @@ def test_times_are_the_devices() -> None:
     assert json.loads(dut.take().splitlines()[-1]) == {"op": "advance", "us": 0, "now": 5, "next": 9}
     dut.restart()
     assert (dut.now_us, dut.version) == (7, "y")
-
-
-def test_without_a_device_every_method_says_so() -> None:
-    bare = _fcvi_text.Recorder()
-    assert bare.take() == b""
-    for work in (
-        lambda: bare.request("m", {}), lambda: bare.advance(0), lambda: bare.send_frame(None), lambda: bare.asked("{"),
-        lambda: bare.asked_to_reset("{"), bare.came, lambda: bare.came_to_nothing(ValueError()), bare.mirrored,
-    ):  # fmt: skip
-        with pytest.raises(RuntimeError, match="no device is recorded"):
-            work()
-
-
-def test_steps_are_their_words() -> None:
-    """In the page they are written in C, in the text report by their class."""
-    rng = random.Random(2)
-    for _ in range(2000):
-        told = Told(rng.randrange(10**12), rng.choice([t for t in _TEXTS if t != "\ud800"]), {"v": value(rng)})
-        odd = rng.choice([*_TEXTS, "<&>'" * 5])
-        shown = "".join([f"<li>{plain.escape(words)}</li>" for words in (str(told), odd)])
-        found = _fcvi_text.items([told, odd], Told, plain.escape, readable)
-        assert found == shown.encode("utf-8", "backslashreplace")
-
-
-def test_times_in_rows_are_those_of_people() -> None:
-    """Written in C, as words.duration says them."""
-    times = [0, 1, 999, 1000, 1001, 1010, 1500, 999_999, 1_000_000, 1_000_001, 1_100_000, 12_345_678, 10**12, 2**53]
-    frames = [TraceFrame(us, "dut", b"", 0, 0) for us in times]
-    found = _fcvi_text.rows(frames, b"NAME rest\0fields\0" * len(frames), {1: "awaited"}, [(0, "row")], True, 10, plain.escape)
-    rows = found.decode().split("\n")
-    assert len(rows) == 10 and rows[0] == "row" and "\x05awaited\x06NAME\x081: rest\x0e\x0f1\x10fields\x11\x12" in rows[1]
-    shown = [_fcvi_text.rows([f], b"N\0\0", {}, [], False, 1, plain.escape).decode() for f in frames]
-    assert shown == [f"\x01{words.duration(us)}\x05\x15\x06N\x081: \x0e\x12" for us in times]
-    assert _fcvi_text.rows(frames, b"", {}, [], False, 1, plain.escape).decode() == "\x010 us\x05\x15\x06\x081: \x0e\x12"

@@ -20,7 +20,6 @@ from fcvi.engine.files import FileError, Folder, read_file
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.report.commit import commit
-from fcvi.report.early import Early
 from fcvi.engine.results import RunReport
 from fcvi.engine.target import Target
 from fcvi.engine.jobs import number_of_jobs
@@ -177,8 +176,6 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         limits=args.budget,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
-    if folder is not None:
-        chosen.settle = Early(folder, args.formats, args.certification, args.jobs == 1).settle
     if args.debug:
         from fcvi.dut import debug
 

@@ -7,8 +7,8 @@ import sys
 from typing import Any, Mapping, Optional
 
 from fcvi.engine.attachment import AttachError, Dut, Notification, Reply
+from fcvi.engine.json_text import compact
 from fcvi.engine.pixit import Pixit
-from fcvi.engine.record import text_of
 from fcvi.engine.words import printable
 from fcvi.fc import codec, notation
 
@@ -64,7 +64,7 @@ class SteppingDut(Dut):
             return _summary(note.frame if note.frame is not None else note.params)
         if note.method == "state":
             self._states[note.params.get("vi")] = str(note.params.get("state"))
-        return f"{note.method} {text_of(note.params)}"
+        return f"{note.method} {compact(note.params)}"
 
     def _ask(self) -> None:
         print("> ", end="", file=sys.stderr, flush=True)
@@ -76,13 +76,13 @@ class SteppingDut(Dut):
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         known = len(self.inbox)
         reply = self._inner.request(method, params)
-        self._after(f"-> {method} {text_of(params)}" + (f" = {_outcome(reply)}" if reply.done else " (under way)"), known)
+        self._after(f"-> {method} {compact(params)}" + (f" = {_outcome(reply)}" if reply.done else " (under way)"), known)
         return reply
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         known = len(self.inbox)
         self._inner.notify(method, params)
-        self._after(f"-> {_summary(params) if method == 'frame' else f'{method} {text_of(params)}'}", known)
+        self._after(f"-> {_summary(params) if method == 'frame' else f'{method} {compact(params)}'}", known)
 
     def send_frame(self, frame: Any) -> None:
         known = len(self.inbox)
@@ -114,7 +114,7 @@ class SteppingDut(Dut):
 
 
 def _outcome(reply: Reply) -> str:
-    return reply.error[1] if reply.error is not None else text_of(reply.result)
+    return reply.error[1] if reply.error is not None else compact(reply.result)
 
 
 def _summary(frame: Any) -> str:
@@ -124,6 +124,6 @@ def _summary(frame: Any) -> str:
         try:
             raw = notation.from_params(frame)
         except ValueError:
-            return f"frame {text_of(frame)}"
+            return f"frame {compact(frame)}"
     assert raw is not None
     return codec.decode(raw.data, raw.sof, raw.eof).summary()

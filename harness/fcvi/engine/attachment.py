@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Deque, Mapping, Optional, Protocol
+from typing import Any, Deque, Mapping, Optional, Protocol
 
 from .pixit import Pixit
 
@@ -14,17 +14,12 @@ SETTLE_US = 20_000
 
 
 class Unit(Protocol):
-    """What a wire carries, as the suite itself holds it: an FC-2 frame.
-
-    delimiters: what the params have of each SOF and of each EOF, as JSON behind a comma. They and the attributes are all that
-    evidence is made of.
-    """
+    """What a wire carries, as the suite itself holds it: an FC-2 frame."""
 
     data: bytes
     sof: int
     eof: int
     crc_ok: bool
-    delimiters: ClassVar[tuple[Mapping[int, str], Mapping[int, str]]]
 
     def params(self) -> dict[str, Any]:
         """As the DUT protocol has it."""

@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
-from .json_text import encoder, indented
-from .record import Entry, text_of, unfolded
+from .json_text import compact, indented, readable
+from .record import Entry, unfolded
 from .files import FileError, Folder, encoded, parse_json, read_file, read_json
 from .results import Result, RunReport
 
@@ -43,14 +43,13 @@ def files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield f"{FOLDER}/{RUN}", indented(_run(report))
     for result in report.results:
         if result.evidence is not None:
-            name, parts = _trace(result)
-            yield name, b"".join(parts)
+            yield _trace(result)
 
 
-def _trace(result: Result) -> tuple[str, tuple[bytes, bytes]]:
-    """The name of its file, and what follows each other there."""
-    head = text_of({"trace": _TRACE, "case": result.id}).encode() + b"\n"
-    return f"{FOLDER}/{stem(result.id)}.jsonl", (head, result.evidence or b"")
+def _trace(result: Result) -> tuple[str, bytes]:
+    """The name of its file, and its contents."""
+    head = compact({"trace": _TRACE, "case": result.id}).encode() + b"\n"
+    return f"{FOLDER}/{stem(result.id)}.jsonl", head + (result.evidence or b"")
 
 
 def names(report: RunReport) -> list[str]:
@@ -95,7 +94,6 @@ def _case(result: Result) -> dict[str, Any]:
     return case
 
 
-_line = encoder(", ", ": ")
 _BETWEEN_S = 1.0  # two writings to the disk itself: what the power takes is at most so old
 
 
@@ -134,11 +132,11 @@ class Store:
             try:
                 for result in results:
                     if result.evidence is not None:
-                        name, parts = _trace(result)
-                        self._folder.write_case(name, parts)
+                        name, data = _trace(result)
+                        self._folder.write(name, data)
                         self._unsynced.append(name)
                         result.evidence = b""
-                    lines.append(_line(_case(result)) + "\n")
+                    lines.append(readable(_case(result)) + "\n")
             finally:
                 os.write(self._journal, encoded("".join(lines)))  # those whose traces are there
             if time.monotonic() - self._synced > _BETWEEN_S:

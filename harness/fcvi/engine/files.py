@@ -60,23 +60,19 @@ def opened(path: Path) -> Iterator[int]:
         os.close(folder)
 
 
-_AT_ONCE = 1024  # parts that the system takes in one call (IOV_MAX)
 _FEW = 8  # files that are brought to the disk one by one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of write_in
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_in(folder: int, name: str, *parts: bytes) -> None:
-    """As write_file, in a folder that is open: at first under a name that nobody can have put there before. Raises OSError.
-
-    parts: what follows each other in the file.
-    """
+def write_in(folder: int, name: str, data: bytes) -> None:
+    """As write_file, in a folder that is open: at first under a name that nobody can have put there before. Raises OSError."""
     scratch = f".{os.urandom(8).hex()}.new"
     file = os.open(scratch, _NEW, 0o666, dir_fd=folder)
     try:
         try:
-            _write_parts(file, parts)
+            _write_all(file, data)
         finally:
             os.close(file)
         os.replace(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -90,33 +86,6 @@ def _write_all(file: int, data: bytes) -> None:
     written = os.write(file, data)
     while written < len(data):
         written += os.write(file, memoryview(data)[written:])
-
-
-def _write_parts(file: int, parts: Sequence[bytes]) -> None:
-    written = os.writev(file, parts[:_AT_ONCE])
-    if len(parts) > _AT_ONCE or written < sum(map(len, parts)):
-        _write_all(file, b"".join(parts)[written:])
-
-
-def _write_new(folder: int, name: str, parts: Sequence[bytes]) -> None:
-    """As write_in, where nothing has that name yet: a third fewer system calls. A writer that is killed may leave a part of it.
-
-    parts: what follows each other in the file.
-    """
-    try:
-        file = os.open(name, _NEW, 0o666, dir_fd=folder)
-    except FileExistsError:
-        write_in(folder, name, *parts)
-        return
-    try:
-        try:
-            _write_parts(file, parts)
-        finally:
-            os.close(file)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name, dir_fd=folder)
-        raise
 
 
 class Folder:
@@ -170,11 +139,6 @@ class Folder:
     def write(self, name: str, data: bytes) -> None:
         """All or nothing. Raises OSError."""
         write_in(*self._split(name), data)
-
-    def write_case(self, name: str, parts: Sequence[bytes]) -> None:
-        """What one case of a run leaves: a few parts that follow each other. All or nothing, unless the suite is killed: nobody
-        reads it before the journal or the report says that the case is done. Raises OSError."""
-        _write_new(*self._split(name), parts)
 
     def append(self, name: str) -> int:
         """A descriptor that appends to the file; a link is refused. Raises OSError."""

@@ -1,35 +1,17 @@
-"""JSON as text, in a part of the time that ``json.dumps`` takes: evidence and report are tens of thousands of short values.
-
-JSONEncoder.encode builds an encoder for every value. This module builds one for all of them, where Python has it in C.
-"""
+"""JSON as it stands in evidence, reports and logs: by the encoder of Python."""
 
 from __future__ import annotations
 
-import functools
 import json
-from json import encoder as parts_of_json
-from typing import Any, Callable
+from typing import Any
 
-import _fcvi_text
+from .files import encoded
 
-Encode = Callable[[Any], str]
-
-
-@functools.cache
-def encoder(between: str, behind_name: str, ascii_only: bool = True) -> Encode:
-    """A function that writes a value with these separators. ascii_only: as ``ensure_ascii``."""
-    plain = json.JSONEncoder(separators=(between, behind_name), ensure_ascii=ascii_only)
-    make = getattr(parts_of_json, "c_make_encoder", None)
-    if make is None:
-        return plain.encode
-    quote = getattr(parts_of_json, "encode_basestring_ascii" if ascii_only else "encode_basestring")
-    parts = make(None, plain.default, quote, None, behind_name, between, False, False, True)
-    return lambda value: "".join(parts(value, 0))
+# Nothing that is written contains itself.
+compact = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode  # without white space
+readable = json.JSONEncoder(check_circular=False).encode  # for people, on one line
 
 
 def indented(data: Any, ascii_only: bool = True) -> bytes:
-    """As ``json.dumps(data, indent=1)``, byte for byte, in UTF-8, and a line break. Names of members are strings.
-
-    Half a character, which no UTF-8 has, is an escape.
-    """
-    return _fcvi_text.indented(data, ascii_only, encoder(", ", ": ", ascii_only))
+    """One member a line, in UTF-8. Half a character, which no UTF-8 has, is an escape."""
+    return encoded(json.dumps(data, indent=1, ensure_ascii=ascii_only) + "\n")

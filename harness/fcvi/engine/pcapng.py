@@ -80,8 +80,4 @@ def _interfaces(linktype: int) -> bytes:
 
 def capture(frames: list[TraceFrame], comment: str, line: Line) -> bytes:
     """The file: one interface for each side with the linktype of the line, findings as comments on the frames that caused them."""
-    if line.packets is not None:
-        packets = line.packets(frames, _comments)
-    else:
-        packets = b"".join([_packets(frame, line) for frame in frames])
-    return b"".join([_section(comment), _interfaces(line.linktype), packets])
+    return b"".join([_section(comment), _interfaces(line.linktype), *[_packets(frame, line) for frame in frames]])

@@ -31,6 +31,9 @@ class View(Shape):
     def text(self) -> str:
         """Every field, one a line, which begins with the number of its first byte."""
 
+    def fields_set(self) -> str:
+        """As text, but for the fields that are zero."""
+
     def json(self) -> dict[str, Any]:
         """"fields": an array of objects with "name", "byte", "size" and "bits"."""
 
@@ -41,18 +44,11 @@ class Line:
 
     linktype: as pcapng has it. captured: the packets of a unit in a capture, one as a rule. decode: the unit in words; with its
     checksum when the flag is set.
-
-    A wire that has many units to write does it a case at a time. packets: the units as Enhanced Packet Blocks of pcapng, given
-    what makes the options that stand before the flags, for a unit with a note or findings. brief: of each unit its summary, and
-    with the flag its fields that are not zero, both escaped for HTML and each with a NUL behind it; what it gives holds until it is
-    called again.
     """
 
     linktype: int
     captured: Callable[[TraceFrame], Sequence[bytes]]
     decode: Callable[[TraceFrame, bool], View]
-    packets: Optional[Callable[[Sequence[TraceFrame], Callable[[TraceFrame], bytes]], bytes]] = None
-    brief: Optional[Callable[[Sequence[TraceFrame], bool], memoryview]] = None
 
 
 def _no_configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:

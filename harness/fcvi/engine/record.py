@@ -9,18 +9,15 @@ more than half of all operations: how often it did is ``idle`` of the entry befo
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Mapping
+from itertools import islice
+from typing import Any, Callable, Mapping, Optional
 
-from _fcvi_text import MOST_IDLE, Recorder
-
-from .json_text import encoder
+from .attachment import Dut, DutError, Notification, Reply, Unavailable, Unit
+from .json_text import compact
 from .pixit import Pixit
-from .attachment import Dut, DutError, Unavailable
 
 Entry = dict[str, Any]
-
-
-text_of = encoder(",", ":")  # JSON without white space
+MOST_IDLE = 100  # that one line stands for: a trace may be a stranger's, so its reader has a bound
 
 
 def entries_of(lines: bytes) -> list[Entry]:
@@ -39,62 +36,145 @@ def unfolded(entry: Entry) -> list[Entry]:
     return [entry, *[after] * idle]
 
 
-class RecordingDut(Recorder, Dut):
-    """Passes every operation on to a device and notes it.
+def _said(note: Notification) -> list[Any]:
+    params = note.params if note.frame is None else note.frame.params()
+    return [note.method, params, note.earliest_us, note.time_us]
 
-    Recorder does so for the operations that make up nearly all of a run, and has what was noted: take() gives it. A run has tens
-    of thousands of operations, and in Python to note them took half as long as to run the cases.
-    """
+
+def _answer(reply: Reply) -> dict[str, Any]:
+    return {"result": reply.result} if reply.error is None else {"error": reply.error}
+
+
+class RecordingDut(Dut):
+    """Passes every operation on to a device and notes it. take() gives what was noted."""
 
     def __init__(self, inner: Dut) -> None:
-        Dut.__init__(self)
+        super().__init__()
         self._inner = inner
         self.inbox = inner.inbox
-        self.around(inner, text_of, DutError, Unavailable)
+        self._lines: list[str] = []  # each without its last bracket
+        self._idle = 0  # operations behind the last line of which nothing came
+        self._requests = 0
+        self._open: list[tuple[int, Reply]] = []  # requests without an answer, by their numbers
         self._mirror()
 
     def _mirror(self) -> None:
         inner = self._inner
         self.spec, self.implementation, self.version = inner.spec, inner.implementation, inner.version
         self.clock, self.pics = inner.clock, inner.pics
-        self.mirrored()
+        self._take_times()
 
-    def _do(self, asked: str, work: Callable[..., Any], *given: Any) -> Any:
-        """Do the work; note it when it fails. asked: the beginning of its line."""
-        self.asked(asked)
+    def _take_times(self) -> None:
+        inner = self._inner
+        self.now_us, self.next_us, self.knows_next = inner.now_us, inner.next_us, inner.knows_next
+
+    # ---- lines ----
+
+    def take(self) -> bytes:
+        """What was noted since the last call: lines of JSON, each with its line break."""
+        self._fold()
+        taken = "".join([f"{line}}}\n" for line in self._lines]).encode()
+        self._lines, self._open = [], []
+        return taken
+
+    def _fold(self) -> None:
+        if self._idle:
+            self._lines[-1] += f',"idle":{self._idle}'
+            self._idle = 0
+
+    def _came(self, asked: str, known: int, failed: Optional[Entry] = None) -> None:
+        """The operation is over. asked: the beginning of its line. known: notifications that were there before it."""
+        if self._idle:
+            self._fold()
+        self._take_times()
+        came: Entry = {"now": self.now_us}
+        if self.knows_next:
+            came["next"] = self.next_us
+        if len(self.inbox) > known:
+            came["notes"] = [_said(note) for note in islice(self.inbox, known, None)]
+        if self._open:
+            done = [one for one in self._open if one[1].done]
+            if done:
+                self._open = [one for one in self._open if not one[1].done]
+                came["done"] = [[number, _answer(reply), reply.time_us] for number, reply in done]
+        self._lines.append(f"{asked},{compact({**came, **failed} if failed else came)[1:-1]}")
+
+    def _do(self, asked: str, known: int, work: Callable[..., Any], *given: Any) -> Any:
+        """Do the work; note it when it fails. See _came."""
         try:
             return work(*given)
-        except (DutError, Unavailable) as error:
-            self.came_to_nothing(error)
+        except Unavailable as error:
+            self._came(asked, known, {"unavailable": str(error)})
             raise
+        except DutError as error:
+            self._came(asked, known, {"error": str(error)})
+            raise
+
+    def _is_idle(self, known: int) -> bool:
+        """Whether nothing happened since the last line."""
+        inner = self._inner
+        return (
+            len(self.inbox) == known and inner.now_us == self.now_us and inner.next_us == self.next_us
+            and inner.knows_next == self.knows_next and bool(self._lines) and self._idle < MOST_IDLE
+            and not (self._open and any(reply.done for _, reply in self._open))
+        )  # fmt: skip
+
+    # ---- operations ----
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        self._requests += 1
+        number, known = self._requests, len(self.inbox)
+        asked = f'{{"op":"request","n":{number},"method":{compact(method)},"params":{compact(params)}'
+        reply: Reply = self._do(asked, known, self._inner.request, method, params)
+        self._open.append((number, reply))
+        self._came(asked, known)
+        return reply
+
+    def _notify(self, method: str, params: dict[str, Any], work: Callable[..., None], *given: Any) -> None:
+        known = len(self.inbox)
+        asked = f'{{"op":"notify","method":{compact(method)},"params":{compact(params)}'
+        self._do(asked, known, work, *given)
+        self._came(asked, known)
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        asked = f'{{"op":"notify","method":{text_of(method)},"params":{text_of(params)}'
-        self._do(asked, self._inner.notify, method, params)
-        self.came()
+        self._notify(method, params, self._inner.notify, method, params)
+
+    def send_frame(self, frame: Unit) -> None:
+        self._notify("frame", frame.params(), self._inner.send_frame, frame)
+
+    def advance(self, us: int) -> None:
+        """See Dut.advance. Of one by no time of which nothing came only the count is noted."""
+        known = len(self.inbox)
+        asked = f'{{"op":"advance","us":{us}'
+        self._do(asked, known, self._inner.advance, us)
+        if us or not self._is_idle(known):
+            self._came(asked, known)
+        else:
+            self._idle += 1
 
     def reset(self, config: dict[str, Any]) -> None:
-        self.asked_to_reset(config)
-        try:
-            self._inner.reset(config)
-        except (DutError, Unavailable) as error:
-            self.came_to_nothing(error)
-            raise
-        self.came()
+        """See Dut.reset. Requests are counted anew, and none is under way."""
+        asked = f'{{"op":"reset","params":{compact(config)}'
+        self._open, self._requests = [], 0
+        self._do(asked, 0, self._inner.reset, config)
+        self._came(asked, 0)
 
     def settled(self, pixit: Pixit) -> Pixit:
         return self._inner.settled(pixit)
 
     def joined(self, port: Mapping[str, Any]) -> bool:
         """A plain yes is not noted: most links have nothing to announce."""
-        joined: bool = self._do(f'{{"op":"joined","params":{text_of(dict(port))}', self._inner.joined, port)
+        known = len(self.inbox)
+        asked = f'{{"op":"joined","params":{compact(dict(port))}'
+        joined: bool = self._do(asked, known, self._inner.joined, port)
         if not joined:
-            self.came()
+            self._came(asked, known)
         return joined
 
     def streams(self, policy: str, unlimited: bool) -> None:
         """Only a refusal is noted: most attachments can do all of it."""
-        self._do(f'{{"op":"streams","params":{text_of([policy, unlimited])}', self._inner.streams, policy, unlimited)
+        asked = f'{{"op":"streams","params":{compact([policy, unlimited])}'
+        self._do(asked, len(self.inbox), self._inner.streams, policy, unlimited)
 
     def restart(self) -> None:
         self._inner.restart()

@@ -1,10 +1,10 @@
-"""What a run produces: findings, results and the run as a whole, as DESIGN's report.json has them."""
+"""What a run produces: findings, results and the run as a whole, as report.json has them (report/report.schema.json)."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
 if TYPE_CHECKING:
     from .deviation import Outcome
@@ -86,25 +86,6 @@ class Expectation(NamedTuple):
     silence: bool = False
 
 
-class Ladder(Protocol):
-    """The ladder of a case as a report has drawn it."""
-
-    def body(self) -> bytes:
-        """Text for the page."""
-
-
-class Settled(NamedTuple):
-    """What is left of the frames of a plain pass once a report has used them, so that memory does not grow with the run.
-
-    frames: how many there were. capture: the SHA-256 of the capture that was written, where it is wanted. ladder: where there is
-    something to see, and a page to show it.
-    """
-
-    frames: int
-    capture: Optional[str]
-    ladder: Optional[Ladder]
-
-
 @dataclass
 class Result:
     """The outcome of one case variant."""
@@ -137,22 +118,11 @@ class Result:
     #: What passed between suite and DUT (engine/record.py) when it was kept, as lines; None when the case did not run.
     evidence: Optional[bytes] = None
     protocol: str = ""  # the name of the case's standard; "": of a case that this suite has not
-    settled: Optional[Settled] = None  # frames, log and expectations were let go of
 
     @property
     def is_plain(self) -> bool:
         """Whether it passed, and there is nothing to say about it."""
         return self.verdict is Verdict.PASS and not (self.qualifier or self.reason or self.findings)
-
-    @property
-    def frame_count(self) -> int:
-        """How many frames the case saw."""
-        return len(self.frames) if self.settled is None else self.settled.frames
-
-    def settle(self, capture: Optional[str], ladder: Optional[Ladder]) -> None:
-        """Let go of what the case saw: a report has used it."""
-        self.settled = Settled(len(self.frames), capture, ladder)
-        self.forget()
 
     def forget(self) -> None:
         """Let go of what the case saw: nobody is going to look at it."""
@@ -171,7 +141,7 @@ class Result:
             "findings": [f.as_json() for f in self.findings],
             "virtual_us": self.virtual_us,
             "wall_us": self.wall_us,
-            "frames": self.frame_count,
+            "frames": len(self.frames),
         }
 
 

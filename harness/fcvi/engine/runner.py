@@ -74,7 +74,6 @@ class RunOptions:
     jitter_us: int = 0  # of this host, once it was measured
     limits: Optional[Limits] = None  # what the device may take; None: the attachment's own
     store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
-    settle: Callable[[Result], None] = lambda result: None  # called with each result then: a report may use it at once
     resume: Optional[Resume] = None  # an earlier run that this one ends
     attach_as: Optional[Target] = None  # what is attached in fact, where that is not the target itself: under a debugger
     around: Callable[[Dut], Dut] = lambda dut: dut  # put around the device: something that shows what passes
@@ -319,7 +318,7 @@ class _Finished:
     """
 
     def __init__(self, options: RunOptions, clock: str, take: Callable[[Result], None]) -> None:
-        self._store, self._settle, self._take = options.store, options.settle, take
+        self._store, self._take = options.store, take
         self._together = _TOGETHER if clock == "virtual" else 1
         self._waiting: list[Result] = []
         self._since = time.monotonic()
@@ -342,7 +341,6 @@ class _Finished:
             if self._store is not None:
                 self._store.keep(waiting)
             for result in waiting:
-                self._settle(result)
                 self._take(result)
             self._since = time.monotonic()
 

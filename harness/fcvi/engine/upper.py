@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional
 
 from .attachment import DutError, Reply
-from .json_text import encoder
+from .json_text import readable
 from .words import as_json, printable
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ RETURNS = (
 #: An agent whose vipl.h lacks a name tells the number instead (dut-protocol.md, 9.1).
 _BY_NUMBER = {f"VIP_CODE_{number}": name for number, name in enumerate(RETURNS)}
 METHOD_NOT_FOUND, NO_ROOM, CANCELLED = -32601, -32002, -32001
-readable = encoder(", ", ": ")  # JSON for people
 
 
 class Told(NamedTuple):

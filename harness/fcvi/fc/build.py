@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Mapping, Union
+from typing import Any, Mapping, Union
 
 from . import codec, notation
 from .codes import R_CTL
-from .delimiters import MEMBERS
 
 Value = Union[int, bytes]
 
@@ -50,8 +49,6 @@ class RawFrame:
     sof: int
     eof: int
     crc_ok: bool = True
-    #: What the evidence has of SOF and EOF.
-    delimiters: ClassVar[tuple[Mapping[int, str], Mapping[int, str]]] = MEMBERS
 
     def params(self) -> dict[str, Any]:
         """As the DUT protocol writes it."""

@@ -184,6 +184,7 @@ IN_HEADER = {ident: (shift, mask) for ident, (shift, mask, *_) in _shifts("FC", 
 _KIND_NAMES = [_text(lib.fcvi_kind_name(kind)) for kind in range(lib.FCVI_KIND_OTHER + 1)]
 _IU_NAMES = [_text(lib.fcvi_iu_name(iu)).removeprefix("FCVI_") or None for iu in range(lib.FCVI_IU_NONE + 1)]
 _USUAL_TEXT = 4096  # bytes; a longer text is printed twice
+_room = ffi.new_allocator(should_clear_after_alloc=False)
 
 
 class Frame:
@@ -256,12 +257,12 @@ class Frame:
         return {"FC": 0, "DH": self.dh_offset}.get(structure, self.payload_offset)
 
     def _print(self, function: Any) -> str:
-        out = ffi.new("char[]", _USUAL_TEXT)
+        out = _room("char[]", _USUAL_TEXT)
         length = function(self.view, out, _USUAL_TEXT)
         if length >= _USUAL_TEXT:
             out = ffi.new("char[]", length + 1)
             function(self.view, out, length + 1)
-        return str(ffi.string(out), "ascii")
+        return str(ffi.buffer(out, length), "ascii")
 
     def summary(self) -> str:
         """One line."""
@@ -270,6 +271,10 @@ class Frame:
     def text(self) -> str:
         """All fields in words."""
         return self._print(lib.fcvi_print_text)
+
+    def fields_set(self) -> str:
+        """Those fields in words that are not zero."""
+        return self._print(lib.fcvi_print_set)
 
     def json(self) -> dict[str, Any]:
         """All fields as data."""

@@ -4,8 +4,3 @@ SOF_BY_NAME = {"i2": 0x2D, "n2": 0x35, "i3": 0x2E, "n3": 0x36}
 NAME_BY_SOF = {code: name for name, code in SOF_BY_NAME.items()}
 EOF_BY_NAME = {"n": 0x41, "t": 0x42, "ni": 0x49, "a": 0x50}
 NAME_BY_EOF = {code: name for name, code in EOF_BY_NAME.items()}
-#: Their members in the params of a frame as JSON, each behind a comma; a delimiter without a name has none.
-MEMBERS = (
-    {code: f',"sof":"{name}"' for code, name in NAME_BY_SOF.items()},
-    {code: f',"eof":"{name}"' for code, name in NAME_BY_EOF.items()},
-)

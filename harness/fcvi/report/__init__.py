@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Collection, Iterator, Optional, Sequence
+from typing import Collection, Iterable, Iterator, Optional
 
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
@@ -34,42 +34,35 @@ def file_name(ident: str) -> str:
 
 
 def derived(report: RunReport, formats: Collection[str] = FORMATS) -> Iterator[tuple[str, bytes]]:
-    """Every file that is made from the results, but for captures that were written early: names and contents. Equal results give
-    equal bytes."""
-    for name, parts in _made(report, formats):
-        yield name, b"".join(parts)
-
-
-def _made(report: RunReport, formats: Collection[str]) -> Iterator[tuple[str, Sequence[bytes]]]:
-    """As derived; what follows each other in a file."""
+    """Every file that is made from the results: names and contents. Equal results give equal bytes."""
     if "json" in formats:
-        yield "report.json", [json_report.render(report)]
+        yield "report.json", json_report.render(report)
     if "junit" in formats:
         from . import junit
 
-        yield "junit.xml", [junit.render(report)]
+        yield "junit.xml", junit.render(report)
     if "tap" in formats:
         from . import tap
 
-        yield "report.tap", [encoded(tap.render(report))]
+        yield "report.tap", encoded(tap.render(report))
     if "sarif" in formats:
         from . import sarif
 
-        yield "report.sarif", [encoded(sarif.render(report))]
+        yield "report.sarif", encoded(sarif.render(report))
     if "text" in formats:
-        yield "report.txt", [encoded(text.render(report, verbose=True))]
+        yield "report.txt", encoded(text.render(report, verbose=True))
     if "html" in formats:
         from . import html
 
         yield "report.html", html.render(report)
     for result in report.results if "pcapng" in formats else ():
-        data = case_capture(result)
+        data = _case_capture(result)
         if data is not None:
-            yield file_name(result.id), [data]
+            yield file_name(result.id), data
 
 
-def case_capture(result: Result) -> Optional[bytes]:
-    """The capture of a case; None when it has none, or when it was written early."""
+def _case_capture(result: Result) -> Optional[bytes]:
+    """The capture of a case; None when it has none."""
     line = protocol_of(result.protocol).line if result.frames else None
     if line is None:
         return None
@@ -97,9 +90,6 @@ def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]
     from . import certificate, manifest
 
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
-    for result in report.results:
-        if result.settled is not None and result.settled.capture is not None:
-            hashes[file_name(result.id)] = result.settled.capture
     for name in ("dut.log", *evidence.names(report)):
         if (directory / name).is_file():
             hashes[name] = certificate.sha256_of(directory / name)
@@ -114,14 +104,13 @@ def write_report(directory: Path, report: RunReport, formats: Collection[str] = 
         (directory / evidence.FOLDER).mkdir(exist_ok=True)
         for name, data in evidence.files(report):
             write_file(directory / name, data)
-    made = _made(report, formats)
+    made: Iterable[tuple[str, bytes]] = derived(report, formats)
     if report.certification:
-        kept = dict(derived(report, formats))
-        files = {**kept, **certificate_files(directory, report, kept)}
-        made = iter([(name, [data]) for name, data in files.items()])
+        kept = dict(made)
+        made = {**kept, **certificate_files(directory, report, kept)}.items()
     with opened(directory) as folder:
-        for name, parts in made:
-            write_in(folder, name, *parts)
+        for name, data in made:
+            write_in(folder, name, data)
 
 
 def clear(directory: Path) -> None:

@@ -142,7 +142,7 @@ def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdi
 
 
 def _size(result: Result) -> tuple[int, int, int]:
-    return result.frame_count, len(result.expectations), len(result.log)
+    return len(result.frames), len(result.expectations), len(result.log)
 
 
 def _line(result: Result) -> Optional[Line]:

@@ -1,8 +1,8 @@
 """report.html: the run for people, in one file that needs nothing else.
 
 Every string is escaped by the template engine. The size is bounded: ladders of what is not a plain pass stand in the page
-while there is room (_FULL, _ALL), those of plain passes are packed and unpacked by the page when one is opened
-(_PACKED_FULL, _PACKED_ALL), and for what is left there is one line a case.
+while there is room (_FULL, _ALL), those of plain passes are deflated, several together, and unpacked by the page when one is
+opened (_PACKED_FULL, _PACKED_ALL), and for what is left there is one line a case.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import dataclasses
 import functools
 import hashlib
 import itertools
-import json
 import re
+import zlib
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Optional
+from typing import Any, Iterable, Optional, Sequence
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from fcvi.engine.catalogue import load_requirements
@@ -25,13 +25,14 @@ from fcvi.engine.evidence import stem
 from fcvi.engine.files import encoded
 from fcvi.engine.protocol import Protocol, in_force
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import explain, ladder, packs, phases, plain, text, words
-from .compiled import Compiled, Templates
+from . import explain, ladder, phases, text, words
 from .diff import NOT_TESTED
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
 _PACKED_FULL, _PACKED_ALL = 8 << 20, 10 << 20  # the same of packed ladders
+_IN_A_PACK = 32  # cases; they are unpacked together
+_EFFORT = 4  # of zlib: less of it packs a fifth worse
 TEMPLATES = Path(__file__).parent / "templates"
 VERDICTS = [v.value for v in WORST] + [NOT_TESTED]
 
@@ -60,12 +61,12 @@ def environment() -> Environment:
 @functools.cache
 def _environment(books: tuple[Protocol, ...]) -> Environment:
     env = Environment(
-        loader=Templates(TEMPLATES), bytecode_cache=Compiled(), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True,
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
     )  # fmt: skip
     clauses = {r.id: r.clause for r in load_requirements(books)}
     env.filters.update(
-        seconds=seconds, timed=words.timed, anchor=anchor, is_web=is_web,
+        seconds=seconds, duration=words.duration, timed=words.timed, anchor=anchor, is_web=is_web,
         decoded=ladder.decoded, fields_set=ladder.fields_set,
         with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, ""), "at_bits": words.bits(f)},
     )  # fmt: skip
@@ -90,16 +91,6 @@ def _rank(result: Result) -> int:
     return 1 if result.verdict is Verdict.INCONCLUSIVE or result.qualifier else 2
 
 
-def _packed(result: Result, fields: str) -> bytes:
-    """The ladder of a plain pass for a pack; fields: "set" (those that are not zero) or "none"."""
-    if result.settled is not None and result.settled.ladder is not None:
-        body = result.settled.ladder.body()
-        return body if fields == "set" else plain.without_fields(body)
-    if result.findings:
-        return encoded(words.harmless(_ladder(result, fields)))
-    return plain.render(result, fields == "set", explain.clauses())
-
-
 def _ladder(result: Result, fields: str, explanation: Optional[explain.Explanation] = None) -> str:
     """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none"."""
     rows = ladder.rows(result)
@@ -120,8 +111,6 @@ def _explained(report: RunReport, group: explain.Group) -> Markup:
 
 
 def _is_empty(result: Result) -> bool:
-    if result.settled is not None:
-        return result.settled.ladder is None
     return not result.frames and not result.findings and not result.log
 
 
@@ -138,24 +127,23 @@ def _details(report: RunReport) -> dict[int, Markup]:
     return found
 
 
-def _pack(results: list[Result], fields: str) -> bytes:
-    """The ladders of these passes, packed."""
-    drawn = [r.settled.ladder if r.settled is not None else None for r in results]
-    return (packs.whole(drawn) if fields == "set" else b"") or packs.packed([_packed(r, fields) for r in results])
+def _pack(texts: Sequence[str]) -> Markup:
+    """Texts with a NUL between two, deflated (RFC 1950), in base64."""
+    return Markup(base64.b64encode(zlib.compress(encoded("\0".join(texts)), _EFFORT)).decode())
 
 
-def _packs(results: list[Result]) -> tuple[list[bytes], dict[int, tuple[int, int]]]:
+def _packs(results: list[Result]) -> tuple[list[Markup], dict[int, tuple[int, int]]]:
     """The ladders of plain passes: packs, and where each result's is: (pack, position)."""
-    made: list[bytes] = []
+    made: list[Markup] = []
     places: dict[int, tuple[int, int]] = {}
     used = 0
     chosen = [i for i, r in enumerate(results) if _rank(r) == 2 and not _is_empty(r)]
-    chosen.sort(key=lambda i: not results[i].is_plain)  # those that may have been packed early come first
-    for start in range(0, len(chosen), packs.IN_A_PACK):
+    for start in range(0, len(chosen), _IN_A_PACK):
         if used >= _PACKED_ALL:
             break
-        part = chosen[start : start + packs.IN_A_PACK]
-        made.append(_pack([results[i] for i in part], "set" if used < _PACKED_FULL else "none"))
+        part = chosen[start : start + _IN_A_PACK]
+        fields = "set" if used < _PACKED_FULL else "none"
+        made.append(_pack([words.harmless(_ladder(results[i], fields)) for i in part]))
         used += len(made[-1])
         places.update({index: (len(made) - 1, position) for position, index in enumerate(part)})
     return made, places
@@ -177,20 +165,6 @@ def _clause_rows(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, 
     ]
 
 
-_MOST_LINKS = 3  # to the cases of a requirement
-
-
-def _requirement_row(q: dict[str, Any]) -> str:
-    """There are a thousand of them, each with six strings to escape: too many for the template engine."""
-    e, cases = plain.escape, q["cases"]
-    links = ", ".join([f'<a href="#{e(anchor(i))}">{e(i)}</a>' for i in cases[:_MOST_LINKS]])
-    more = f" and {len(cases) - _MOST_LINKS} more" if len(cases) > _MOST_LINKS else ""
-    return (
-        f'<tr><th scope="row"><code>{e(q["id"])}</code></th><td>{e(q["level"])}</td>'
-        f'<td class="v {q["verdict"]}">{q["verdict"]}</td><td>{e(q["statement"])}</td><td>{links}{more}</td></tr>'
-    )
-
-
 def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
     """The catalogue by clauses and annexes, each requirement with its verdict and cases."""
     cases: dict[str, list[str]] = {}
@@ -207,7 +181,7 @@ def _parts(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
              "cases": cases.get(r.id, [])}
         )  # fmt: skip
     return [
-        {"title": title, "count": len(found), "rows": Markup("\n".join(map(_requirement_row, found))),
+        {"title": title, "count": len(found), "rows": found,
          "verdict": worst(q["verdict"] for q in found),
          "tested": sum(q["verdict"] not in (NOT_TESTED, "not-applicable") for q in found),
          "outside": sum(q["verdict"] == "not-applicable" for q in found)}
@@ -241,46 +215,18 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-_AT_ONCE = 1 << 16  # characters of the page
-
-
-def _encoded(pieces: Iterable[str]) -> Iterator[bytes]:
-    """The pieces of a page as UTF-8, many of them together: the page as one string would be copied several times."""
-    waiting: list[str] = []
-    length = 0
-    for piece in pieces:
-        waiting.append(piece)
-        length += len(piece)
-        if length >= _AT_ONCE:
-            yield encoded(words.harmless("".join(waiting)))
-            waiting, length = [], 0
-    yield encoded(words.harmless("".join(waiting)))
-
-
-def render(report: RunReport) -> list[bytes]:
-    """The file, in parts that follow each other: the packs are most of it, and stand behind everything that is a stranger's."""
-    script, script_hash = asset("filter.js")
-    made, page = _page(report, script_hash)
-    parts = list(_encoded(page))
-    for pack in made:
-        parts += [b'<script type="text/plain" class="pack">', pack, b"</script>\n"]
-    return [*parts, encoded(environment().get_template("foot.html.j2").render(script=script))]
-
-
-def _page(report: RunReport, script_hash: str) -> tuple[list[bytes], Iterator[str]]:
-    """The packs, and the pieces of the page that stand before them. script_hash: of the script that comes last."""
+def render(report: RunReport) -> bytes:
+    """The file."""
     env, verdicts = environment(), requirement_verdicts(report)
     details, (made, places) = _details(report), _packs(report.results)
-    head = env.get_template("head.html.j2")
+    script, script_hash = asset("filter.js")
     style, style_hash = asset("style.css")
     word, tone = headline(report)
     order = sorted(range(len(report.results)), key=lambda i: (_rank(report.results[i]), i))
     listed: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     for i in order:  # failures first, what does not apply last and folded
         r = report.results[i]
-        place = places.get(i)
-        whole = Markup(plain.article(r, place, anchor(r.id))) if place is not None and not r.reason and not r.qualifier else None
-        entry = {"r": r, "detail": details.get(i), "place": place, "capture": stem(r.id) + ".pcapng", "whole": whole}
+        entry = {"r": r, "detail": details.get(i), "place": places.get(i), "capture": stem(r.id) + ".pcapng"}
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
     page = env.get_template("report.html.j2").generate(
@@ -290,9 +236,8 @@ def _page(report: RunReport, script_hash: str) -> tuple[list[bytes], Iterator[st
         parts=_parts(report, verdicts), failed=explain.groups(report),
         explained=lambda group: _explained(report, group), counts=text.counts(report),
         phases=phases.lines(phases.of(report.results, lambda: verdicts)), cases=cases, outside=outside,
-        head=lambda r: Markup(head.render(r=r)), plain=len(report.results) - len(details) - len(places), packs=bool(made),
-        fragments=Markup(json.dumps(plain.FRAGMENTS).replace("</", "<\\/")),
+        plain=len(report.results) - len(details) - len(places), packs=made,
         bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
-        style=style, style_hash=style_hash, script_hash=script_hash,
+        style=style, style_hash=style_hash, script=script, script_hash=script_hash,
     )  # fmt: skip
-    return made, page
+    return b"".join([encoded(words.harmless(piece)) for piece in page])  # as one string it would be copied several times

@@ -11,11 +11,10 @@ from fcvi.engine.results import Expectation, Finding, Result, TraceFrame
 
 MOST_ROWS = 300  # of one case; what follows is in its capture
 _LONGEST_LINE = 110  # of a frame's fields in the short form
-_ZERO = ("0h", " 0", "0")  # how a line ends whose value may be zero
 _MOST_HEX = 640  # bytes of a frame that are shown, unless a finding points further
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """One step. number: of the frame in the capture, None for an expectation or a finding without a frame."""
 
@@ -60,7 +59,7 @@ def rows(result: Result) -> list[Row]:
         about[0].findings.append(finding)
         about[0].seen, about[0].silence = finding.seen, False
     merged = _merge(found, beside, beside_after)
-    for row in merged:
+    for row in merged if result.broken else ():
         if any(f.requirement in result.broken and f.erratum is None for f in row.findings):
             row.first_difference = True
             break
@@ -110,12 +109,12 @@ def _frames_until(frames: list[TraceFrame], time_us: Optional[int]) -> int:
 
 
 def _merge(found: list[Row], beside: list[Row], after: list[int]) -> list[Row]:
-    ordered = sorted(zip(after, range(len(beside)), beside), key=lambda item: item[:2])
-    merged: list[Row] = []
-    for number in range(len(found) + 1):
-        if number:
-            merged.append(found[number - 1])
-        merged += [row for where, _, row in ordered if where == number]
+    behind: dict[int, list[Row]] = {}
+    for row, where in zip(beside, after):
+        behind.setdefault(where, []).append(row)
+    merged = behind.get(0, [])
+    for number, row in enumerate(found, 1):
+        merged += [row, *behind.get(number, ())]
     return merged
 
 
@@ -163,13 +162,7 @@ def _bytes(finding: Finding, size: Optional[int]) -> set[int]:
 def fields_set(row: Row) -> str:
     """The fields of a frame that are not zero, one a line, long ones cut off."""
     assert row.view is not None
-    return not_zero(row.view.text())
-
-
-def not_zero(text: str) -> str:
-    """Those lines of a decoded frame."""
-    lines = text.splitlines()
-    return "\n".join([line[:_LONGEST_LINE] for line in lines if not line.endswith(_ZERO) or line.rstrip("0h")[-1:] != " "])
+    return "\n".join([line[:_LONGEST_LINE] for line in row.view.fields_set().splitlines()])
 
 
 def decoded(row: Row) -> dict[str, Any]:

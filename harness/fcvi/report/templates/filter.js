@@ -20,10 +20,6 @@
     document.querySelectorAll(".case[data-open] > details").forEach(function (item) { item.open = true; });
   });
   var packs = document.querySelectorAll(".pack"), unpacked = {};
-  var fragments = packs.length ? JSON.parse(document.getElementById("fragments").textContent) : {};
-  function whole(text) {
-    return text.replace(/[\x01-\x08\x0e-\x1f]/g, function (c) { return fragments[c] || ""; });
-  }
   function unpack(number) {
     if (!unpacked[number]) {
       var bytes = Uint8Array.from(atob(packs[number].textContent), function (c) { return c.charCodeAt(0); });
@@ -39,7 +35,7 @@
     var failed = "<p class=small>This browser cannot unpack the ladder; the frames are in the capture beside this file.</p>";
     try {
       unpack(place.pack).then(
-        function (texts) { item.insertAdjacentHTML("beforeend", whole(texts[place.at])); },
+        function (texts) { item.insertAdjacentHTML("beforeend", texts[place.at]); },
         function () { item.insertAdjacentHTML("beforeend", failed); });
     } catch (error) { item.insertAdjacentHTML("beforeend", failed); }
   }, true);
