@@ -95,16 +95,3 @@ fuzz-coverage: $(FUZZCOVS) ## branches of codec and refimpl that the corpora of 
 	@for f in $(FUZZCOVS); do n=$${f##*reach-}; d=$$(ls -d fuzz/corpus/$$n fuzz/regressions/$$n 2>/dev/null); [ -z "$$d" ] || $$f $$d || exit 1; done
 	$(GCOVR) $(BUILD)/fuzzcov --filter codec/src --txt --branches
 	$(GCOVR) $(BUILD)/fuzzcov --filter refimpl/src --txt --branches
-
-# in no check: minutes
-.PHONY: fuzz-guidance
-fuzz-guidance: all ## planted stateful defects: fcvi fuzz by chance against fcvi fuzz led by what the device shows
-	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) fuzz/guidance.py --json $(BUILD)/fuzz-guidance.json
-
-# the agent over our libvipl, which counts what is reached
-$(BUILD)/fuzzcov/fcvi-agent: $(call objects,$(BUILD)/fuzzcov,$(AGENT_SRC) $(AGENT_PORT_SRC) $(LIB_SRC) $(VIPL_SRC))
-	$(CC) $(sort $^) -lgcov $(FUZZ_LIBS) -o $@
-
-.PHONY: fuzz-branches
-fuzz-branches: all $(BUILD)/fuzzcov/fcvi-agent ## branches of libvipl and of the port that fcvi fuzz reaches, blind and guided
-	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) fuzz/branches.py --build $(BUILD) --json $(BUILD)/fuzz-branches.json

@@ -142,14 +142,6 @@ def test_a_finding_is_kept_and_played_again(tmp_path: Path) -> None:
     assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1
 
 
-def test_a_corpus_of_recipes_goes_on(tmp_path: Path) -> None:
-    folder = str(tmp_path / "corpus")
-    first = fcvi("fuzz", "--dut", "ref:vitcp", "--batches", "24", "--corpus", folder, "--json")
-    again = fcvi("fuzz", "--dut", "ref:vitcp", "--batches", "24", "--corpus", folder, "--resume", "--json")
-    signals = [json.loads(done.stdout.splitlines()[-1])["summary"]["guided"]["signals"] for done in (first, again)]
-    assert first.returncode == again.returncode == 0 and signals[1] > signals[0] > 50
-
-
 def test_the_numbers_of_a_laboratory(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(LAB)
     numbers = ("--profile", str(tmp_path / "lab.toml"))

@@ -11,12 +11,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
-from . import genome
-from .corpus import Corpus
 from .frames import Frames
-from .genome import Gene, Genome
 from .medium import Medium
-from .novelty import Watch
 from fcvi.engine.attachment import Dut, DutError, Unavailable
 from fcvi.engine.record import RecordingDut
 from fcvi.engine.pixit import Pixit
@@ -94,9 +90,9 @@ class Attack:
 
     def __init__(
         self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int,
-        *, corpus: Optional[Corpus] = None, care: Care = Care(), medium: Medium = Frames(),
+        *, care: Care = Care(), medium: Medium = Frames(),
     ) -> None:  # fmt: skip
-        """medium: the wire. corpus: lets what the device shows lead the attack; without it every batch is made by chance."""
+        """medium: the wire."""
         self._dut = RecordingDut(dut)
         self._pics = pics
         self._pixit = pixit
@@ -104,9 +100,7 @@ class Attack:
         self._frames = frames
         self.medium = medium
         self._places: Any = _places(medium.standard)
-        self._corpus = corpus
         self._care = care
-        self._played: tuple[Genome, int] = (), 0  # the recipe of the last guided batch, and how much it showed that was new
         self.tally = Tally()
         self.gone = ""  # why the device that died could not be attached again: there is nothing left to attack
 
@@ -126,8 +120,6 @@ class Attack:
             name = self.medium.name_of(step.frame)
             self.tally.by_kind[name] = self.tally.by_kind.get(name, 0) + 1
         if not outcome.kind:
-            if self._corpus is not None and self._played[0] and self._played[1]:
-                self._corpus.keep(state, *self._played)  # a recipe that broke the device would only break it again
             return None
         return self._cut_down(Broken(seed, state, outcome, steps, False))
 
@@ -183,9 +175,7 @@ class Attack:
             self._dut.reset(dict(t.config))
             place = self._places.STATES[state][1](t)
             before = len(t.tester.trace)
-            if given is None and self._corpus is not None:
-                self._guided(t, place, state, Random(f"frames:{seed}:{state}"), sent)
-            elif given is None:
+            if given is None:
                 self._attack(t, place, Random(f"frames:{seed}:{state}"), sent)
             else:
                 for step in given:
@@ -225,34 +215,12 @@ class Attack:
             sent.append(step)
             self._send(t, place, step)
 
-    def _guided(self, t: Any, place: Any, state: str, rng: Random, sent: list[Step]) -> None:
-        """A batch from a recipe; what it showed leads those that follow, whether or not the device got over it."""
-        assert self._corpus is not None
-        watch = Watch(t, state, self.medium)
-        played: list[Gene] = []
-        try:
-            for planned in self._corpus.next(state, rng, self._frames):
-                frames = self._places.apt_frames(t, place)
-                names = [self.medium.name_of(frame) for frame in frames]
-                gene = planned if planned is not None else genome.fresh(names, rng, self.medium.hows)
-                frame, origin = genome.frame_of(gene, frames, names, self.medium)
-                if not self._places.permitted(frame):
-                    continue
-                step = Step(frame, origin, gene.wait * self._pixit.r_a_tov_us // 1000)
-                played.append(gene)
-                sent.append(step)
-                since_us = t.dut.now_us
-                self._send(t, place, step)
-                watch.step(self.medium.name_of(frame), since_us)
-        finally:
-            self._played = tuple(played), self._corpus.known.fresh(watch)
-
     def _mutated(self, origin: Any, rng: Random) -> Any:
         if rng.random() < 0.15:
             return origin
         data = self.medium.mutate(origin.data, rng.getrandbits(64))
         how = rng.choice(self.medium.hows) if rng.random() < 0.1 else None
-        return self.medium.made(data, origin, Gene("", sof=how, crc_ok=rng.random() >= 0.05))
+        return self.medium.made(data, origin, how, rng.random() >= 0.05)
 
     def _pause(self, rng: Random) -> int:
         chance = rng.random()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from fcvi.engine.results import TraceFrame
 from fcvi.fc import codec
@@ -16,10 +16,8 @@ from . import mutator
 if TYPE_CHECKING:
     from fcvi.engine.attachment import Dut
     from fcvi.engine.pixit import Pixit
-    from .genome import Gene
 
 _MOST = 24 + 2112
-_CODES = ("REASON", "EXPLANATION", "STATUS", "FLAGS", "ACTION")  # a field of such a name tells what the device thinks
 
 
 class Frames:
@@ -47,9 +45,9 @@ class Frames:
         """From header and Data_Field; at most as long as FC-2 allows."""
         return mutator.mutate(data, seed)
 
-    def made(self, data: bytes, origin: RawFrame, gene: Gene) -> RawFrame:
-        """sof of the gene is one; crc_ok says whether the CRC is right."""
-        return RawFrame(data, origin.sof if gene.sof is None else gene.sof, origin.eof, gene.crc_ok)
+    def made(self, data: bytes, origin: RawFrame, how: Optional[int], crc_ok: bool) -> RawFrame:
+        """how: another SOF."""
+        return RawFrame(data, origin.sof if how is None else how, origin.eof, crc_ok)
 
     def send(self, t: Scenario, place: Any, unit: RawFrame, changed: bool) -> None:
         """Whatever the place is."""
@@ -61,15 +59,6 @@ class Frames:
             if finding.cls != "notice":
                 return f"{finding.requirement}: {finding.message} (seen {finding.seen})"
         return ""
-
-    def shown(self, entry: TraceFrame) -> str:
-        """The IU, or the kind and command, and the codes."""
-        view = codec.decode(entry.data, entry.sof, entry.eof, 1 if entry.crc_ok else 2)
-        codes = [str(f["value"]) for f in view.json().get("fields", ()) if any(word in f["name"].upper() for word in _CODES)]
-        if view.iu:
-            return " ".join([view.iu, *codes])
-        command = [entry.data[24:25].hex()] if view.kind == "els" else []
-        return " ".join([view.kind, entry.data[:1].hex(), *command, *codes])
 
     def fields(self, data: bytes) -> tuple[str, dict[tuple[str, str, int], Any]]:
         """Of the headers and the payload."""

@@ -6,14 +6,13 @@ A unit is an FC-2 frame (frames.py) or a PDU of a stream (pdus.py). It is a froz
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Protocol, Sequence
 
 from fcvi.engine.results import TraceFrame
 
 if TYPE_CHECKING:
     from fcvi.engine.attachment import Dut
     from fcvi.engine.pixit import Pixit
-    from .genome import Gene
 
 
 class Medium(Protocol):
@@ -39,17 +38,14 @@ class Medium(Protocol):
     def mutate(self, data: bytes, seed: int) -> bytes:
         """Another unit's bytes. Equal arguments give equal bytes."""
 
-    def made(self, data: bytes, origin: Any, gene: Gene) -> Any:
-        """The unit of these bytes, framed like the origin but where the gene says otherwise."""
+    def made(self, data: bytes, origin: Any, how: Optional[int], crc_ok: bool) -> Any:
+        """The unit of these bytes, framed like the origin but for what is said. how: one of hows."""
 
     def send(self, t: Any, place: Any, unit: Any, changed: bool) -> None:
         """Send it. Raises Unavailable when the path cannot carry it."""
 
     def wrong(self, entry: TraceFrame) -> str:
         """Why no correct device sends this, whatever it has heard; "" when one may."""
-
-    def shown(self, entry: TraceFrame) -> str:
-        """A unit of the device in a word: which it is, and the codes that it has."""
 
     def fields(self, data: bytes) -> tuple[str, dict[tuple[str, str, int], Any]]:
         """What a unit is, and the value of each field by structure, name and byte."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from fcvi.engine.attachment import Unavailable
 from fcvi.engine.results import TraceFrame
@@ -23,9 +23,7 @@ from . import mutator
 if TYPE_CHECKING:
     from fcvi.engine.attachment import Dut
     from fcvi.engine.pixit import Pixit
-    from .genome import Gene
 
-_CODES = ("VI Error Type", "IS Error Code", "Transmit Error")  # a field of such a name tells what the device thinks
 _LENGTH = ("Segment Header", "Segment Length", 2)
 
 
@@ -65,9 +63,9 @@ class Pdus:
         """One PDU or some."""
         return mutator.mutate_pdu(data, seed)
 
-    def made(self, data: bytes, origin: Piece, gene: Gene) -> Piece:
-        """sof of the gene is a cut. TCP has its checksums right."""
-        return Piece(data, origin.cut if gene.sof is None else gene.sof % len(CUTS))
+    def made(self, data: bytes, origin: Piece, how: Optional[int], crc_ok: bool) -> Piece:
+        """how: another cut. TCP has its checksums right."""
+        return Piece(data, origin.cut if how is None else how % len(CUTS))
 
     def send(self, t: Scenario, place: Any, unit: Piece, changed: bool) -> None:
         """On the stream of the place, or on a new one where the device has ended that."""
@@ -89,15 +87,6 @@ class Pdus:
             if finding.cls != "notice":
                 return f"{finding.requirement}: {finding.message} (seen {finding.seen})"
         return ""
-
-    def shown(self, entry: TraceFrame) -> str:
-        """What happened to the stream, or the type and the codes."""
-        assert isinstance(entry, TraceUnit)
-        if entry.event != "data":
-            return f"stream {entry.event}"
-        pdu = codec.first(entry.data, self._profile)
-        codes = [str(f["value"]) for f in pdu.json()["fields"] if f["name"] in _CODES]
-        return " ".join([pdu.kind or "no PDU", *codes])
 
     def fields(self, data: bytes) -> tuple[str, dict[tuple[str, str, int], Any]]:
         """Of the headers of the first PDU, with the numbers of T0."""

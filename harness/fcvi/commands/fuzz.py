@@ -5,9 +5,6 @@ cut down and written to --out: a capture with the calls beside it, which fcvi re
 did), and a file that --repeat takes; of VI/TCP the file alone. A finding is "dead" (it ended, hung or broke the DUT protocol,
 or --health-cmd said that it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had
 heard).
-
-What the device shows leads the attack: the frames that it answers with, their codes, completions, states and times. A batch
-that showed something new is kept as a recipe, and later batches are made from the recipes. --blind makes every batch by chance.
 """
 
 from __future__ import annotations
@@ -22,10 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from fcvi.engine import interrupt, pics as pics_module
-from fcvi.attack import campaign
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.attack.care import Commands
-from fcvi.attack.corpus import Corpus
 from fcvi.attack.frames import Frames
 from fcvi.attack.medium import Medium
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
@@ -68,10 +63,6 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--state", action="append", metavar="NAME", help="Attack only in this state; the option may be repeated.")
     p.add_argument("--seconds", type=seconds, metavar="S", help="End after so long, even if batches are left.")
     p.add_argument("--findings", type=counted, default=10, metavar="N", help="End after so many findings (default 10).")
-    p.add_argument("--blind", action="store_true", help="Make every batch by chance, whatever the device shows.")
-    p.add_argument("--corpus", type=Path, metavar="DIR",
-                   help="Begin with the recipes in DIR, and keep there what shows something new.")  # fmt: skip
-    p.add_argument("--resume", action="store_true", help="Go on where the last campaign in the --corpus directory ended.")
     p.add_argument("--health-cmd", default="", metavar="COMMAND",
                    help="Run this after each batch; it fails when the device is ill.")  # fmt: skip
     p.add_argument("--restart-cmd", default="", metavar="COMMAND",
@@ -177,10 +168,6 @@ def run(args: argparse.Namespace) -> int:
         if device.on_a_wire and not device.agent:
             raise AttachError(f"--dut {device.kind}: needs --agent here: its upper tester brings the device into a "
                               "state, and probes it")  # fmt: skip
-        if (args.blind and args.corpus) or (args.resume and not args.corpus):
-            raise AttachError("--corpus is for a guided campaign, without --blind; --resume needs --corpus DIR, where it was")
-        corpus = None if args.blind or repeat is not None else Corpus(args.corpus)
-        first = campaign.resume(args.corpus, corpus, args.seed) if args.resume and corpus is not None else args.seed
         dut = device.attach(rpc_timeout_s=args.rpc_timeout)
         if not device.book.streams and not pics_module.is_of_2007(dut.pics):
             dut.close()
@@ -199,10 +186,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
-        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, corpus=corpus, care=care, medium=medium)
+        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, care=care, medium=medium)
         if numbers is not None and not attack.understood():
             raise Unavailable(f"the device has not shown that it speaks profile {numbers.name} (V03); name its own with --profile")
-        return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack, corpus, first)
+        return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack)
     except Unavailable as error:
         complain(f"--dut {args.target}: cannot be fuzzed so: {error}")
         return 3
@@ -210,7 +197,7 @@ def run(args: argparse.Namespace) -> int:
         complain(f"cannot attach again: {error}")
         return 3
     except OSError as error:
-        complain(f"{_option(args, error)}: cannot write there: {why(error)}")
+        complain(f"--out {args.out}: cannot write there: {why(error)}")
         return 3
     except KeyboardInterrupt as stop:
         complain(f"interrupted by {interrupt.words(stop)}")
@@ -238,13 +225,7 @@ def _repeat(args: argparse.Namespace, attack: Attack, seed: int, state: str, ste
     return 1 if outcome.kind else 0
 
 
-def _option(args: argparse.Namespace, error: OSError) -> str:
-    """The option that named the place which cannot be written."""
-    in_corpus = args.corpus is not None and str(error.filename or "").startswith(str(args.corpus))
-    return f"--corpus {args.corpus}" if in_corpus or args.out is None else f"--out {args.out}"
-
-
-def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], first: int) -> int:
+def _attack(args: argparse.Namespace, attack: Attack) -> int:
     states = attack.states()
     unknown = [name for name in args.state or () if name not in states]
     if unknown:
@@ -263,9 +244,8 @@ def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], 
     finds: list[Find] = []
     try:
         for i in range(args.batches):
-            seed = first + i
-            state = states[(seed - args.seed) % len(states)]
-            broken = attack.batch(seed, state)
+            state = states[i % len(states)]
+            broken = attack.batch(args.seed + i, state)
             if broken is not None:
                 finds.append(Find(broken.outcome.kind, state, i + 1, round(time.monotonic() - started, 3)))
                 _tell(args, broken, attack.medium)
@@ -275,31 +255,24 @@ def _attack(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], 
                 break
     finally:
         progress.stop()
-        if corpus is not None and args.corpus is not None:
-            campaign.keep(args.corpus, corpus, first + attack.tally.batches)
-    _summary(args, attack, corpus, finds)
+    _summary(args, attack, finds)
     if attack.gone:
         complain(f"cannot attach again: {attack.gone}")
         return 3
     return 1 if finds else 4 if missing or attack.tally.refused else 0
 
 
-def _summary(args: argparse.Namespace, attack: Attack, corpus: Optional[Corpus], finds: list[Find]) -> None:
+def _summary(args: argparse.Namespace, attack: Attack, finds: list[Find]) -> None:
     tally = attack.tally
-    words = dict(sorted(corpus.known.words.items())) if corpus is not None else {}
     if args.json:
         told: dict[str, Any] = {"batches": tally.batches, "frames": tally.frames, "findings": len(finds)}
-        guided = {"signals": len(corpus.known.bits), "recipes": len(corpus.kept), "shown": words} if corpus is not None else None
         told |= {"states": tally.by_state, "sent": tally.by_kind, "refused": tally.refused}
-        told |= {"found": [f._asdict() for f in finds], "guided": guided}
+        told |= {"found": [f._asdict() for f in finds]}
         print(json.dumps({"summary": told}))
         return
     print(f"{tally.batches} batches, {tally.frames} {attack.medium.unit}s, {len(finds)} findings")
     print("states: " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_state.items())))
     print("sent:   " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_kind.items())))
-    if corpus is not None:
-        print(printable("shown:  " + ", ".join(f"{word} ({count})" for word, count in words.items())))
-        print(f"guided: {len(corpus.known.bits)} signals, {len(corpus.kept)} recipes kept")
     for why_not, count in sorted(tally.refused.items()):
         print(printable(f"{count} batches without a verdict: {why_not}"))
     for find in finds:
