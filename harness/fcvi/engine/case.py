@@ -18,7 +18,7 @@ class Variant:
 
     suffix: what follows the case id after "/"; "" for a case without variants. params: read by the case as
     ``t.params``. applies: a PICS expression that narrows the one of the case. config: members of ``reset`` that
-    differ from the base configuration (see configure.configured).
+    differ from the base configuration (see Protocol.configuration).
     """
 
     suffix: str = ""

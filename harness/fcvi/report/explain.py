@@ -7,7 +7,6 @@ wrong on purpose, what the standard demands, what was seen, what may have caused
 from __future__ import annotations
 
 import functools
-import json
 import shlex
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Optional
@@ -208,8 +207,3 @@ def last_words(log: bytes, most: int = 5) -> list[str]:
     """The last lines that the device wrote to standard error, from dut.log."""
     lines = [line for line in log[-8192:].decode("utf-8", "backslashreplace").splitlines() if line.strip()]
     return [line[:300] for line in lines[-most:]]
-
-
-def findings_json(result: Result) -> str:
-    """The failing findings as one line of JSON, for a format that has room for data."""
-    return json.dumps([f.as_json() for f in failing(result)])
