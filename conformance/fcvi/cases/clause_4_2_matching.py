@@ -17,6 +17,7 @@ from conformance.fcvi.steps.connection import (
     REGISTRY,
     SERVER,
     Setup,
+    another_host,
     accept_request,
     check_resp1,
     check_resp3,
@@ -80,7 +81,7 @@ def server_matches(t: Scenario) -> None:
         setup = send_rqst(t)
         start_accept(t, setup, finish_wait(t, wait))
     else:
-        host = tester_host(t)[:-2] + "5a" if t.params["local"] == "host" else tester_host(t)
+        host = another_host(t) if t.params["local"] == "host" else tester_host(t)
         discriminator = usual if t.params["local"] == "host" else OTHER_DISCRIMINATOR
         setup = send_rqst(t, FCVI_LOC_ADDR=net_address(host, discriminator))
         t.finish(wait, "FCVI-4.2-34", returns="VIP_SUCCESS")

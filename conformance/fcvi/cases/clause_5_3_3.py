@@ -11,6 +11,7 @@ from conformance.fcvi.steps.connection import (
     OTHER_DISCRIMINATOR,
     REGISTRY,
     Setup,
+    another_host,
     check_resp2,
     check_state,
     create_vi,
@@ -210,5 +211,4 @@ def _address_fields(t: Scenario) -> dict[str, bytes]:
         return {"FCVI_LOC_ADDR": net_address(tester, OTHER_DISCRIMINATOR)}
     if t.params.get("remote"):
         return {"FCVI_REM_ADDR": net_address(dut, OTHER_DISCRIMINATOR)}
-    foreign = tester[:-2] + "5a"
-    return {"FCVI_LOC_ADDR": net_address(foreign, usual)}
+    return {"FCVI_LOC_ADDR": net_address(another_host(t), usual)}

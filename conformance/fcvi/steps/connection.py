@@ -80,6 +80,12 @@ def tester_host(t: Scenario) -> str:
     return str(t.params.get("tester_host", t.config["peer"]["host"][0]))
 
 
+def another_host(t: Scenario) -> str:
+    """A Host Address that is not the tester's, whatever that one is."""
+    usual = tester_host(t)
+    return f"{usual[:-2]}{int(usual[-2:], 16) ^ 0x5A:02x}"
+
+
 def dut_address(t: Scenario, discriminator: Optional[bytes] = None) -> dict[str, str]:
     """The DUT's address as VIPL calls take it."""
     value = discriminator_of(t) if discriminator is None else discriminator
