@@ -149,6 +149,8 @@ install: all ## install under DESTDIR and PREFIX
 	$(MAKE) --no-print-directory manual
 	install -d $(SHARE)/man/man1 $(SHARE)/doc/fcvi
 	install -m 644 $(BUILD)/doc/man1/*.1 $(SHARE)/man/man1/
+	install -D -m 644 harness/docs/vipl.conf.5 $(SHARE)/man/man5/vipl.conf.5
+	install -D -m 644 harness/docs/examples/vi_hello.c $(SHARE)/doc/fcvi/examples/vi_hello.c
 	install -D -m 644 $(BUILD)/doc/fcvi.bash $(SHARE)/bash-completion/completions/fcvi
 	install -D -m 644 $(BUILD)/doc/_fcvi $(SHARE)/zsh/site-functions/_fcvi
 	install -m 644 $(BUILD)/doc/api.md $(BUILD)/doc/test-plan.md $(wildcard harness/docs/*.md) $(SHARE)/doc/fcvi/

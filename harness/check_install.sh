@@ -33,6 +33,13 @@ cc -std=c11 "$scratch/vi.c" $(pkg-config --cflags vipl) "$scratch/usr/lib/libvip
   -o "$scratch/vi-static"
 for program in shared vi-shared; do LD_LIBRARY_PATH="$scratch/usr/lib" "$scratch/$program"; done
 for program in static vi-static; do "$scratch/$program"; done
+# the example, as its page says, in two processes
+cc -std=c11 "$scratch/usr/share/doc/fcvi/examples/vi_hello.c" $(pkg-config --cflags --libs vipl) -o "$scratch/hello"
+hello() { VIPL_DEBUG=1 LD_LIBRARY_PATH="$scratch/usr/lib" timeout 60 "$scratch/hello" "$@"; }
+hello vitcp:127.0.0.1:29790 > "$scratch/heard" &
+hello vitcp:127.0.0.2:29790 127.0.0.1
+wait $!
+grep -q 'hello over VI' "$scratch/heard"
 # every installed header stands alone, in C and in C++, and the functions that it declares link from C++
 for header in "$scratch"/usr/include/*.h "$scratch"/usr/include/fcvi/*.h; do
   name=${header#"$scratch/usr/include/"}

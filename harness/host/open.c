@@ -195,7 +195,9 @@ static const char *bring_up(const char *device, struct conf_nic *nic, const stru
     const struct fcvi_vipl_nic tables = {.names = conf->names,
                                          .name_count = conf->name_count,
                                          .resolve = nic->config.wire == FCVI_WIRE_VITCP ? resolve : NULL,
-                                         .short_discriminators = !nic->strict_discriminators};
+                                         .padded_discriminators = nic->config.wire == FCVI_WIRE_FC &&
+                                                                  nic->config.revision == FCVI_EDITION_2007 &&
+                                                                  !nic->strict_discriminators};
     *o = (struct opened){all, h};
     all = o; /* its thread runs: it stays, whatever comes of it */
     const char *wrong = host_attach(h, 0, device, &nic->config, &tables);

@@ -175,12 +175,13 @@ static bool begin(struct sockets *s, uint32_t stream, int fd, bool opening)
     return watch(s, EPOLL_CTL_ADD, fd, stream, c->watched);
 }
 
-static void gone(struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c)
+/* answered: by a RST. */
+static void gone(struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c, bool answered)
 {
     uint32_t stream = (uint32_t)(c - s->connections);
     bool opening = c->opening;
     forget(c);
-    if (opening)
+    if (opening && !answered)
         fcvi_stream_opened(port, now, stream, false, NULL);
     else
         fcvi_stream_closed(port, now, stream, FCVI_CLOSE_RESET);
@@ -195,7 +196,7 @@ static void flush(struct sockets *s, struct fcvi_port *port, uint64_t now, struc
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN) {
-            gone(s, port, now, c);
+            gone(s, port, now, c, true);
             return;
         }
         if (n < 0)
@@ -232,15 +233,20 @@ static void call(struct sockets *s, struct fcvi_port *port, uint64_t now, const 
     int fd = new_socket();
     if (fd >= 0) /* a local port that only this peer's s->connections may not have */
         (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    errno = 0;
     bool asked = fd >= 0 && bind(fd, (struct sockaddr *)&local, sizeof local) == 0 &&
                  (connect(fd, (struct sockaddr *)&remote, sizeof remote) == 0 || errno == EINPROGRESS) &&
                  begin(s, what->stream, fd, true);
     if (asked)
         return;
+    const bool answered = errno == ECONNREFUSED; /* of an own address the answer is here at once */
     if (fd >= 0)
         close(fd);
     s->connections[what->stream].fd = -1;
-    fcvi_stream_opened(port, now, what->stream, false, NULL);
+    if (answered)
+        fcvi_stream_closed(port, now, what->stream, FCVI_CLOSE_RESET);
+    else
+        fcvi_stream_opened(port, now, what->stream, false, NULL);
 }
 
 bool sockets_send(struct sockets *s, struct fcvi_port *port, uint64_t now)
@@ -285,7 +291,7 @@ static void take_calls(struct sockets *s, struct fcvi_port *port, uint64_t now)
         if (!known || !fcvi_stream_incoming(port, now, &remote, &local, &stream))
             cut_off(fd);
         else if (!begin(s, stream, fd, false))
-            gone(s, port, now, &s->connections[stream]);
+            gone(s, port, now, &s->connections[stream], true);
     }
 }
 
@@ -298,7 +304,7 @@ static void connected(struct sockets *s, struct fcvi_port *port, uint64_t now, s
     (void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &error_size);
     bool there = getpeername(c->fd, (struct sockaddr *)&remote, &size) == 0;
     if (error != 0) {
-        gone(s, port, now, c);
+        gone(s, port, now, c, error == ECONNREFUSED || error == ECONNRESET);
         return;
     }
     if (!there)
@@ -324,7 +330,7 @@ static void take_bytes(struct sockets *s, struct fcvi_port *port, uint64_t now, 
         else if (c->fd >= 0)
             watch_again(s, c);
     } else if (errno != EAGAIN && errno != EINTR) {
-        gone(s, port, now, c);
+        gone(s, port, now, c, true);
     }
 }
 
@@ -340,7 +346,7 @@ static void happened(struct sockets *s, struct fcvi_port *port, uint64_t now, co
     if (c->fd >= 0 && !c->ended && e->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         take_bytes(s, port, now, c);
     else if (c->fd >= 0 && e->events & (EPOLLHUP | EPOLLERR))
-        gone(s, port, now, c);
+        gone(s, port, now, c, true);
 }
 
 bool sockets_take(struct sockets *s, struct fcvi_port *port, uint64_t now)

@@ -357,7 +357,7 @@ START_TEST(tcp_setup_fails)
         t_opened(t, 0, false);
     else
         t_end(t, 0, FCVI_CLOSE_RESET);
-    t_returns(t, 5, VIP_NOT_REACHABLE);
+    t_returns(t, 5, _i == 0 ? VIP_NOT_REACHABLE : VIP_NO_MATCH); /* a RST is an answer (VI-DG 3.3.4) */
     t_state(t, vi, FCVI_STATE_IDLE);
     ck_assert_uint_eq(t_streams(t), 0);
     t_free(t);

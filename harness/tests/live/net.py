@@ -39,6 +39,10 @@ class Net:
             self.close()
             pytest.skip(f"network namespaces are not allowed here: {words}")
 
+    def words(self, *words: str) -> list[str]:
+        """The words that start this command in the namespace."""
+        return self._command(*words)
+
     def _command(self, *words: str) -> list[str]:
         into = ["nsenter", "-t", str(self._holder.pid), "-n"]
         return [*into, *(["-U", "--preserve-credentials"] if self._user else []), *words]

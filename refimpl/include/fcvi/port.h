@@ -306,8 +306,10 @@ struct fcvi_region {
     uint64_t va; /* address of its first byte, as remote ports name it */
     uint32_t length, ptag;
     bool rdma_write, rdma_read;
-    uint8_t *bytes; /* memory of the host's; NULL: the port takes room in its own block and chooses va.
-                       A checkpoint of the block does not hold memory of the host's. */
+    uint8_t *bytes;  /* memory of the host's; NULL: the port takes room in its own block and chooses va.
+                        A checkpoint of the block does not hold memory of the host's. */
+    uint32_t behind; /* bytes of the host's behind it that Descriptors of this port may use: the rest of its
+                        last page (VI-ARCH 3.2.1) */
 };
 /** VipRegisterMem of a region as it is described: on success mem and handle name it. */
 int fcvi_vip_register_region(struct fcvi_port *, uint64_t now, const struct fcvi_region *, uint32_t *mem,

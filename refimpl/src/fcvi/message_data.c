@@ -89,7 +89,7 @@ static size_t build(struct fcvi_port *p, struct vi *vi, struct exchange *x, cons
                       fcvi_message_immediate_bit((enum fcvi_edition)p->config.revision));
     uint8_t *payload = out + 24 + row->dh;
     if (x->originator) {
-        if (!fcvi_vi_descriptor_in_memory(p, vi, entry_at(p, m->entry)))
+        if (!fcvi_vi_descriptor_in_memory(p, vi, entry_at(p, m->entry), UINT32_MAX))
             return 0;
         fcvi_vi_descriptor_fetch(p, entry_at(p, m->entry), at->offset, payload, at->length);
     } else if (at->length > 0) {

@@ -79,7 +79,7 @@ void fcvi_message_rx_bind(struct fcvi_port *p, struct vi *vi, struct message *m)
         m->fault = FAULT_QUEUE_EMPTY;
     else if (e->fault != 0 ||
              (m->op == FCVI_SEND && (m->total > e->length || m->total > vi->attributes.max_transfer_size ||
-                                     !fcvi_vi_descriptor_in_memory(p, vi, e))))
+                                     !fcvi_vi_descriptor_in_memory(p, vi, e, m->total))))
         m->fault = FAULT_DESCRIPTOR;
 }
 
@@ -94,7 +94,7 @@ void fcvi_message_rx_place(struct fcvi_port *p, struct vi *vi, struct message *m
     }
     uint8_t *at = fcvi_message_memory(p, vi, m, offset, length);
     if (at != NULL)
-        memcpy(at, bytes, length);
+        fcvi_vi_place_ascending(at, bytes, length);
     else
         m->fault = FAULT_RDMA;
 }
@@ -106,7 +106,7 @@ static uint32_t status_of(struct fcvi_port *p, const struct vi *vi, const struct
 {
     const struct entry *e = entry_at(p, m->entry);
     uint32_t operation = m->op == FCVI_RDMA_WRITE ? FCVI_STATUS_OP_REMOTE_RDMA_WRITE : 0;
-    if (m->fault == FAULT_NONE && m->op == FCVI_SEND && !fcvi_vi_descriptor_in_memory(p, vi, e))
+    if (m->fault == FAULT_NONE && m->op == FCVI_SEND && !fcvi_vi_descriptor_in_memory(p, vi, e, m->total))
         return FCVI_STATUS_PROTECTION_ERROR; /* deregistered meanwhile */
     if (m->fault == FAULT_NONE)
         return operation | (m->immediate ? FCVI_STATUS_IMMEDIATE : 0);

@@ -67,8 +67,9 @@ static void read_data(struct fcvi_port *p, struct vi *vi, struct exchange *x, co
     fcvi_timer_start(p, TIMER_EXCHANGE, exchange_index(p, x), p->config.r_a_tov_us); /* 8.4.1 Note 1, E96 */
     if (fcvi_message_run_whole(p, m)) /* VI-DG 5.2: the memory may have been deregistered meanwhile */
         answered(p, vi, x,
-                 fcvi_vi_descriptor_in_memory(p, vi, entry_at(p, m->entry)) ? 0
-                                                                            : FCVI_STATUS_PROTECTION_ERROR);
+                 fcvi_vi_descriptor_in_memory(p, vi, entry_at(p, m->entry), UINT32_MAX)
+                     ? 0
+                     : FCVI_STATUS_PROTECTION_ERROR);
     else if (m->ended && !p->config.out_of_order)
         fcvi_message_error(p, vi, x, TRANSPORT_ERROR, true); /* it ended before its length */
 }

@@ -15,7 +15,7 @@ static uint32_t fault_of(struct fcvi_port *p, const struct vi *vi, const struct 
         return FCVI_STATUS_FORMAT_ERROR; /* 5.2.4: Reliable Delivery and Reliable Reception only */
     if (e->length > vi->attributes.max_transfer_size)
         return FCVI_STATUS_LENGTH_ERROR;
-    return fcvi_vi_descriptor_in_memory(p, vi, e) ? 0 : FCVI_STATUS_PROTECTION_ERROR;
+    return fcvi_vi_descriptor_in_memory(p, vi, e, UINT32_MAX) ? 0 : FCVI_STATUS_PROTECTION_ERROR;
 }
 
 /* A RDMA Read may be passed, but not on Reliable Reception: what follows it must have no effect if it fails.

@@ -1,14 +1,18 @@
 /* The memory that a Descriptor names: gather and scatter (VI-DG 5.3). */
 #include "vi.h"
 
-/* Every segment lies in a region of the VI's protection tag (VI-ARCH 3.2.2.1). */
-bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e)
+/* The first `length` bytes lie in regions of the VI's protection tag (VI-ARCH 3.2.1, 3.2.2.1: what is
+ * referenced has to). */
+bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e,
+                                  uint32_t length)
 {
-    for (uint32_t i = e->first; i != NONE; i = segment_at(p, i)->next) {
+    for (uint32_t i = e->first; i != NONE && length > 0; i = segment_at(p, i)->next) {
         const struct fcvi_segment *s = &segment_at(p, i)->segment;
-        if (fcvi_port_memory(p, s->mem, s->offset, s->length) == NULL ||
+        const uint32_t used = s->length < length ? s->length : length;
+        if (fcvi_vi_local_memory(p, s->mem, s->offset, used) == NULL ||
             region_at(p, s->mem)->spec.ptag != vi->attributes.ptag)
             return false;
+        length -= used;
     }
     return true;
 }
@@ -26,7 +30,7 @@ static uint8_t *piece_at(struct fcvi_port *p, const struct entry *e, uint32_t of
     }
     const struct fcvi_segment *s = &segment_at(p, node)->segment;
     *piece = s->length - offset < length ? s->length - offset : length;
-    return fcvi_port_memory(p, s->mem, s->offset + offset, *piece);
+    return fcvi_vi_local_memory(p, s->mem, s->offset + offset, *piece);
 }
 
 void fcvi_vi_descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset,

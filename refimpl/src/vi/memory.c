@@ -112,13 +112,58 @@ int fcvi_vip_query_mem(struct fcvi_port *port, uint64_t now, uint32_t mem, struc
     return VIP_SUCCESS;
 }
 
-uint8_t *fcvi_port_memory(struct fcvi_port *port, uint32_t mem, uint32_t offset, uint32_t length)
+static uint8_t *inside(struct fcvi_port *port, uint32_t mem, uint32_t offset, uint32_t length, bool local)
 {
     const struct region *r = region_find(port, mem);
-    if (r == NULL || offset > r->spec.length || length > r->spec.length - offset)
+    const uint64_t there = r != NULL ? (uint64_t)r->spec.length + (local ? r->spec.behind : 0) : 0;
+    if (r == NULL || offset > there || length > there - offset)
         return NULL;
     uint8_t *base = r->spec.bytes != NULL ? r->spec.bytes : (uint8_t *)port + port->memory + r->offset;
     return base + offset;
+}
+
+uint8_t *fcvi_port_memory(struct fcvi_port *port, uint32_t mem, uint32_t offset, uint32_t length)
+{
+    return inside(port, mem, offset, length, false);
+}
+
+/* For the Descriptors of the port's own VIs, to the end of the last page. */
+uint8_t *fcvi_vi_local_memory(struct fcvi_port *p, uint32_t mem, uint32_t offset, uint32_t length)
+{
+    return inside(p, mem, offset, length, true);
+}
+
+/* Of an RDMA Write each word is seen before those behind it: who waits for the last one finds the others
+ * there. The texts do not ask for it, and programs count on it. */
+void fcvi_vi_place_ascending(uint8_t *at, const uint8_t *bytes, uint32_t length)
+{
+    while (length > 0) {
+        uint32_t size = length >= 8 ? 8 : length >= 4 ? 4 : length >= 2 ? 2 : 1;
+        uint64_t eight;
+        uint32_t four;
+        uint16_t two;
+        while ((uintptr_t)at % size != 0)
+            size /= 2;
+        switch (size) {
+        case 8:
+            memcpy(&eight, bytes, size);
+            __atomic_store_n((uint64_t *)(void *)at, eight, __ATOMIC_RELEASE);
+            break;
+        case 4:
+            memcpy(&four, bytes, size);
+            __atomic_store_n((uint32_t *)(void *)at, four, __ATOMIC_RELEASE);
+            break;
+        case 2:
+            memcpy(&two, bytes, size);
+            __atomic_store_n((uint16_t *)(void *)at, two, __ATOMIC_RELEASE);
+            break;
+        default:
+            __atomic_store_n(at, *bytes, __ATOMIC_RELEASE);
+        }
+        at += size;
+        bytes += size;
+        length -= size;
+    }
 }
 
 /* Where the data of an RDMA operation of the other side go or come from; NULL when VI, region, range or

@@ -133,7 +133,11 @@ void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv);
 void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi);
 
 /* descriptor.c: the memory that a Descriptor names */
-bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e);
+/* UINT32_MAX: all of it, segments without data too. */
+bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, const struct entry *e,
+                                  uint32_t length);
+uint8_t *fcvi_vi_local_memory(struct fcvi_port *p, uint32_t mem, uint32_t offset, uint32_t length);
+void fcvi_vi_place_ascending(uint8_t *at, const uint8_t *bytes, uint32_t length);
 void fcvi_vi_descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset,
                               const uint8_t *bytes, uint32_t length);
 void fcvi_vi_descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,

@@ -59,13 +59,14 @@ void fcvi_vitcp_give_up(struct fcvi_port *p, struct stream *s, int vip)
     fcvi_vi_connect_done(p, vi, vip, NULL);
 }
 
-/* TCP setup has failed (V57). A Peer that is not there yet may come (V63). */
-void fcvi_vitcp_refused(struct fcvi_port *p, struct stream *s)
+/* TCP setup has failed (V57). A Peer that is not there yet may come (V63). A RST is an answer: the other side
+ * is there and does not wait (VI-DG 3.3.4). */
+void fcvi_vitcp_refused(struct fcvi_port *p, struct stream *s, bool answered)
 {
     if (s->peer_mode)
         fcvi_vitcp_again(p, s);
     else
-        fcvi_vitcp_give_up(p, s, VIP_NOT_REACHABLE);
+        fcvi_vitcp_give_up(p, s, answered ? VIP_NO_MATCH : VIP_NOT_REACHABLE);
 }
 
 void fcvi_vitcp_established(struct fcvi_port *p, struct stream *s)

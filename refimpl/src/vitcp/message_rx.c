@@ -14,7 +14,7 @@ static void bind(struct fcvi_port *p, struct stream *s)
     s->tx.consumed = (uint16_t)(s->tx.consumed + (e != NULL));
     if (e == NULL)
         rx->fault = RX_FAULT_QUEUE_EMPTY;
-    else if (e->fault != 0 || (rx->message == FCVI_PDU_SEND && !fcvi_vi_descriptor_in_memory(p, vi, e)))
+    else if (e->fault != 0)
         rx->fault = RX_FAULT_DESCRIPTOR;
 }
 
@@ -96,7 +96,8 @@ void fcvi_vitcp_message_header(struct fcvi_port *p, struct stream *s)
         rx->offset += rx->left;
     bool bound = rx->message == FCVI_PDU_SEND && rx->entry != NONE && rx->fault == RX_FAULT_NONE;
     uint32_t end = rx->offset + rx->left;
-    if (bound && (end > entry_at(p, rx->entry)->length || end > s->mtu))
+    if (bound && (end > entry_at(p, rx->entry)->length || end > s->mtu ||
+                  !fcvi_vi_descriptor_in_memory(p, vi_at(p, s->vi), entry_at(p, rx->entry), end)))
         rx->fault = RX_FAULT_DESCRIPTOR;
 }
 
@@ -116,7 +117,7 @@ void fcvi_vitcp_message_data(struct fcvi_port *p, struct stream *s, const uint8_
     const struct remote_range range = {.va = rx->va, .handle = rx->handle, .write = true};
     uint8_t *at = fcvi_vi_remote_memory(p, vi_at(p, s->vi), &range, offset, length);
     if (at != NULL)
-        memcpy(at, bytes, length);
+        fcvi_vi_place_ascending(at, bytes, length);
     else
         rx->fault = RX_FAULT_RDMA; /* deregistered meanwhile */
 }
@@ -129,7 +130,8 @@ static uint32_t status_of(struct fcvi_port *p, const struct stream *s)
     const struct stream_rx *rx = &s->rx;
     const struct entry *e = entry_at(p, rx->entry);
     uint32_t operation = rx->message == FCVI_PDU_WRITE ? FCVI_STATUS_OP_REMOTE_RDMA_WRITE : 0;
-    bool there = rx->message == FCVI_PDU_WRITE || fcvi_vi_descriptor_in_memory(p, vi_at(p, s->vi), e);
+    bool there =
+        rx->message == FCVI_PDU_WRITE || fcvi_vi_descriptor_in_memory(p, vi_at(p, s->vi), e, rx->offset);
     if (rx->fault == RX_FAULT_NONE && there)
         return operation | (rx->immediate ? FCVI_STATUS_IMMEDIATE : 0);
     if (rx->fault == RX_FAULT_TRANSMIT)

@@ -12,7 +12,7 @@ static uint32_t fault_of(struct fcvi_port *p, const struct stream *s, const stru
         return FCVI_STATUS_RDMA_PROT_ERROR; /* the other side takes none (V69) */
     if (e->length > s->mtu)
         return FCVI_STATUS_LENGTH_ERROR;
-    return fcvi_vi_descriptor_in_memory(p, vi_at(p, s->vi), e) ? 0 : FCVI_STATUS_PROTECTION_ERROR;
+    return fcvi_vi_descriptor_in_memory(p, vi_at(p, s->vi), e, UINT32_MAX) ? 0 : FCVI_STATUS_PROTECTION_ERROR;
 }
 
 static bool consumes(const struct entry *e)

@@ -80,9 +80,9 @@ void fcvi_vitcp_response_end(struct fcvi_port *p, struct stream *s)
         return;
     rx->read_entry = NONE;
     s->tx.reads--;
-    uint32_t status = bad || rx->read_offset != e->length      ? FCVI_STATUS_TRANSPORT_ERROR
-                      : fcvi_vi_descriptor_in_memory(p, vi, e) ? 0
-                                                               : FCVI_STATUS_PROTECTION_ERROR;
+    uint32_t status = bad || rx->read_offset != e->length                  ? FCVI_STATUS_TRANSPORT_ERROR
+                      : fcvi_vi_descriptor_in_memory(p, vi, e, UINT32_MAX) ? 0
+                                                                           : FCVI_STATUS_PROTECTION_ERROR;
     fcvi_vi_entry_finish(p, vi, false, e, status, status == 0 ? e->length : 0);
     if (status != 0)
         fcvi_vitcp_fail(p, s, true);

@@ -70,7 +70,7 @@ static void put_message(struct fcvi_port *p, struct stream *s)
         [FCVI_RDMA_READ] = FCVI_PDU_READ_REQUEST,
     };
     const struct entry *e = entry_at(p, s->tx.entry);
-    bool there = fcvi_vi_descriptor_in_memory(p, vi_at(p, s->vi), e);
+    bool there = fcvi_vi_descriptor_in_memory(p, vi_at(p, s->vi), e, UINT32_MAX);
     struct segment g = {.pdu = (enum fcvi_pdu_type)pdus[e->op],
                         .headers = e->op == FCVI_SEND ? SEGMENT_HEADER : RDMA_HEADERS,
                         .offset = s->tx.offset,
@@ -171,7 +171,7 @@ static bool fetch(struct fcvi_port *p, struct stream *s, uint8_t *out, uint16_t 
         return at != NULL;
     }
     const struct entry *e = entry_at(p, tx->entry);
-    bool there = fcvi_vi_descriptor_in_memory(p, vi, e);
+    bool there = fcvi_vi_descriptor_in_memory(p, vi, e, UINT32_MAX);
     if (there)
         fcvi_vi_descriptor_fetch(p, e, tx->offset, out, length);
     tx->offset += length;

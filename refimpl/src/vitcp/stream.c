@@ -222,7 +222,7 @@ void fcvi_stream_opened(struct fcvi_port *port, uint64_t now, uint32_t stream, b
         return; /* its RESET is on the way */
     }
     if (!accepted) {
-        fcvi_vitcp_refused(port, s);
+        fcvi_vitcp_refused(port, s, false);
         return;
     }
     begin(port, s);
@@ -277,7 +277,7 @@ static void gone(struct fcvi_port *p, struct stream *s)
     if (s->state == STREAM_INCOMING || s->state == STREAM_CLOSING)
         fcvi_vitcp_forget(p, s);
     else if (s->state == STREAM_CONNECTING && opening)
-        fcvi_vitcp_refused(p, s);
+        fcvi_vitcp_refused(p, s, true);
     else if (s->state == STREAM_REQUESTED)
         fcvi_vitcp_again(p, s);
     else if (s->state == STREAM_CONNECTED)

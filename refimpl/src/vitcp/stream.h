@@ -163,7 +163,7 @@ bool fcvi_vitcp_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_re
 void fcvi_vitcp_connect(struct fcvi_port *p, struct vi *vi);
 void fcvi_vitcp_again(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_open(struct fcvi_port *p, struct stream *s);
-void fcvi_vitcp_refused(struct fcvi_port *p, struct stream *s);
+void fcvi_vitcp_refused(struct fcvi_port *p, struct stream *s, bool answered);
 void fcvi_vitcp_established(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_answer(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_give_up(struct fcvi_port *p, struct stream *s, int vip);

@@ -27,11 +27,23 @@ extern "C" {
  * unsigned long the structures would differ between hosts, a time-out would not compare equal to
  * VIP_INFINITE, and a length could exceed the 32-bit length fields of Descriptors and of the wire. */
 
+/* Programs that say VIPL095 write their own functions with these. */
+#ifdef VIPL095
+#ifndef IN
+#define IN
+#endif
+#ifndef OUT
+#define OUT
+#endif
+#endif
+
 typedef void *VIP_PVOID;
 typedef int VIP_BOOLEAN;
 typedef char VIP_CHAR;
 typedef unsigned char VIP_UCHAR;
 typedef unsigned short VIP_USHORT;
+/** The guide's `unsigned long`, of the 32 bits that it had: a header of another provider on 64 bits has other
+ * layouts. */
 typedef uint32_t VIP_ULONG;
 typedef uint64_t VIP_UINT64;
 typedef uint32_t VIP_UINT32;
@@ -103,10 +115,15 @@ typedef union {
     VIP_DATA_SEGMENT Local;
 } VIP_DESCRIPTOR_SEGMENT;
 
-/** Further segments follow in memory: a Descriptor has 32 + 16 * SegCount bytes. */
+/** Further segments follow in memory: a Descriptor has 32 + 16 * SegCount bytes. Control and Data are what
+ * programs of Giganet's header call its parts. */
 typedef struct _VIP_DESCRIPTOR {
-    VIP_CONTROL_SEGMENT CS;
-    VIP_DESCRIPTOR_SEGMENT DS[2];
+    union {
+        VIP_CONTROL_SEGMENT CS, Control;
+    };
+    union {
+        VIP_DESCRIPTOR_SEGMENT DS[2], Data[2];
+    };
 } VIP_DESCRIPTOR;
 
 #define VIP_CONTROL_OP_SENDRECV 0x0000

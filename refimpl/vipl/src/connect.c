@@ -75,9 +75,10 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr, 
     if (RemoteAddr == NULL || RemoteViAttribs == NULL || ConnHandle == NULL ||
         !vipl_address_in(nic, LocalAddr, &local) || !vipl_address_is_own(nic, &local))
         return vipl_leave(d, VIP_INVALID_PARAMETER);
+    const uint16_t own_length = LocalAddr->DiscriminatorLen;
     int vip = wait_for_request(nic, &local, Timeout, &call, &conn);
     if (vip == VIP_SUCCESS && conn != NULL) {
-        vipl_address_out(&call.event.remote_address, RemoteAddr);
+        vipl_address_out(&call.event.remote_address, own_length, RemoteAddr);
         vipl_attributes_out(&call.event.remote_attributes, &conn->remote_qos, RemoteViAttribs);
         *ConnHandle = conn->object.handle;
     }

@@ -50,11 +50,12 @@ static bool control_wrong(const struct vi *vi, const VIP_DESCRIPTOR *d, bool rec
     return op == VIP_CONTROL_OP_RDMAREAD && !rdma_read_offered(vi);
 }
 
-/* A piece of the region that the segment names; one that is not there becomes a region that no port has. */
+/* A piece of the region that the segment names, which the port holds against what it uses of it; one that
+ * begins elsewhere becomes a region that no port has. */
 static struct fcvi_segment translate(struct vi *vi, const VIP_DATA_SEGMENT *s)
 {
     const struct region *r = vipl_region_find(vi->object.nic, s->Handle);
-    if (r == NULL || !vipl_region_covers(r, s->Data.Address, s->Length))
+    if (r == NULL || !vipl_region_covers(r, s->Data.Address, 0))
         return (struct fcvi_segment){UINT32_MAX, 0, s->Length};
     uint32_t offset = (uint32_t)((uintptr_t)s->Data.Address - (uintptr_t)r->address);
     return (struct fcvi_segment){r->mem, offset, s->Length};

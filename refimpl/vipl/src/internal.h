@@ -202,7 +202,7 @@ void vipl_attributes_out(const struct fcvi_attributes *, struct fcvi_vipl_qos *,
 /* address.c */
 bool vipl_address_in(const struct nic *, const VIP_NET_ADDRESS *, struct fcvi_address *);
 bool vipl_address_is_own(const struct nic *, const struct fcvi_address *);
-void vipl_address_out(const struct fcvi_address *, VIP_NET_ADDRESS *);
+void vipl_address_out(const struct fcvi_address *, uint16_t own_length, VIP_NET_ADDRESS *);
 uint8_t *vipl_address_host(VIP_NET_ADDRESS *);
 
 /* vi.c */
@@ -220,6 +220,8 @@ bool vipl_region_covers(const struct region *, const void *address, uint64_t len
 /* Whether all of these bytes are there, to be read and written. Where the system cannot say (no /proc), they
  * are. */
 bool vipl_pages_usable(const void *address, size_t length);
+/* How many bytes of its last page are behind it. */
+uint32_t vipl_page_rest(const void *address, size_t length);
 void vipl_region_free(struct nic *, struct region *);
 
 /* descriptor.c */

@@ -50,7 +50,8 @@ static struct fcvi_region describe(const struct region *r)
                                 .ptag = r->ptag->number,
                                 .rdma_write = r->rdma_write,
                                 .rdma_read = r->rdma_read,
-                                .bytes = r->address};
+                                .bytes = r->address,
+                                .behind = vipl_page_rest(r->address, r->length)};
 }
 
 static int enroll(struct nic *nic, struct region *r)

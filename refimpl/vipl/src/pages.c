@@ -3,8 +3,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "internal.h"
+
+uint32_t vipl_page_rest(const void *address, size_t length)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return (uint32_t)(-((uintptr_t)address + length) & (page - 1));
+}
 
 bool vipl_pages_usable(const void *address, size_t length)
 {

@@ -38,7 +38,8 @@ static VIP_UINT32 spoil(struct endpoint *e, VIP_DESCRIPTOR *d, unsigned fault)
         s->Handle ^= 0x55u;
         return PROTECTION;
     case 7:
-        s->Data.AddressBits = (VIP_UINT64)(size_t)(e->memory + MEMORY - 63);
+        s->Data.AddressBits = (VIP_UINT64)(size_t)(e->memory + MEMORY - 64);
+        s->Length = d->CS.Length = 64 + 4096; /* farther than its last page (VI-ARCH 3.2.1) */
         return PROTECTION;
     case 8:
         s->Data.AddressBits = (VIP_UINT64)(size_t)(e->memory - 1);

@@ -70,6 +70,7 @@ struct fcvi_vipl_nic {
     uint32_t hardware_version;
     uint16_t max_discriminator_length;  /* 16..128; 128 */
     bool short_discriminators;          /* an application may give less than the 16 bytes of 7.2 */
+    bool padded_discriminators;         /* such a one has zeros behind it on the wire */
     uint16_t reliability_levels;        /* VIP_SERVICE_ bits; all three */
     uint16_t rdma_read_levels;          /* VIP_SERVICE_ bits; none. Never Unreliable Delivery */
     uint32_t max_register_bytes;        /* 2^31 */

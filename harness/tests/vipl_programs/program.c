@@ -1,0 +1,409 @@
+/* What programs of VIPL did when there was hardware for it, in one program: RANK 0 waits, RANK 1 asks. A
+ * program of this kind knows its NIC by name, its peer by the name of a host, and retries while it is early.
+ *
+ * program TEST DEVICE RANK [DISCRIMINATOR-BYTES]. It ends with 0 when all is as it should be. */
+#define VIPL095
+#include <vipl.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ROOM = 1 << 20,
+    PATIENCE_MS = 20000,
+    EVENT_MS = 10000,
+    TAG = 0x11223344,
+    MESSAGES = 300,
+    CREDITS = 8,
+    PAGE = 4096
+};
+
+static int rank;
+static unsigned discriminator = 16;
+static VIP_NIC_HANDLE nic;
+static VIP_NIC_ATTRIBUTES attributes;
+static VIP_PROTECTION_HANDLE ptag;
+static unsigned char *memory;
+static VIP_MEM_HANDLE handle;
+
+#define NEED(what)                                                                                           \
+    do {                                                                                                     \
+        if (!(what)) {                                                                                       \
+            fprintf(stderr, "rank %d, line %d: %s\n", rank, __LINE__, #what);                                \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+#define OK(call) NEED((call) == VIP_SUCCESS)
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static VIP_NET_ADDRESS *address(IN const char *host, IN unsigned tag)
+{
+    VIP_NET_ADDRESS *a = calloc(1, 512);
+    a->HostAddressLen = attributes.NicAddressLen;
+    if (host != NULL)
+        OK(VipNSGetHostByName(nic, (char *)host, a, 0));
+    else
+        memcpy(a->HostAddress, attributes.LocalNicAddress, attributes.NicAddressLen);
+    a->DiscriminatorLen = (VIP_UINT16)discriminator;
+    memcpy(a->HostAddress + a->HostAddressLen, &tag, discriminator < sizeof tag ? discriminator : sizeof tag);
+    return a;
+}
+
+static void open_nic(const char *device)
+{
+    VIP_MEM_ATTRIBUTES m = {.EnableRdmaWrite = VIP_TRUE};
+    OK(VipOpenNic(device, &nic));
+    OK(VipQueryNic(nic, &attributes));
+    OK(VipNSInit(nic, NULL));
+    OK(VipCreatePtag(nic, &ptag));
+    m.Ptag = ptag;
+    NEED(posix_memalign((void **)&memory, PAGE, ROOM) == 0);
+    memset(memory, 0, ROOM);
+    OK(VipRegisterMem(nic, memory, ROOM, &m, &handle));
+}
+
+static VIP_VI_HANDLE new_vi(VIP_CQ_HANDLE send, VIP_CQ_HANDLE recv)
+{
+    VIP_VI_ATTRIBUTES v = {.ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY,
+                           .MaxTransferSize = attributes.MaxTransferSize,
+                           .Ptag = ptag,
+                           .EnableRdmaWrite = VIP_TRUE};
+    VIP_VI_HANDLE vi;
+    OK(VipCreateVi(nic, &v, send, recv, &vi));
+    return vi;
+}
+
+/* Who is early is told VIP_NO_MATCH, and asks again. */
+static void ask(VIP_VI_HANDLE vi, unsigned tag)
+{
+    VIP_VI_ATTRIBUTES remote;
+    VIP_RETURN vip;
+    double end = now() + 20;
+    while ((vip = VipConnectRequest(vi, address(NULL, tag + 1000), address("nodea", tag), PATIENCE_MS,
+                                    &remote)) == VIP_NO_MATCH &&
+           now() < end)
+        usleep(20000);
+    OK(vip);
+}
+
+static void serve(VIP_VI_HANDLE vi, unsigned tag)
+{
+    VIP_NET_ADDRESS *from = calloc(1, 512);
+    VIP_VI_ATTRIBUTES remote;
+    VIP_CONN_HANDLE conn;
+    unsigned shown = tag + 1000;
+    OK(VipConnectWait(nic, address(NULL, tag), PATIENCE_MS, from, &remote, &conn));
+    NEED(from->DiscriminatorLen == discriminator);
+    NEED(memcmp(from->HostAddress + from->HostAddressLen, &shown,
+                discriminator < sizeof shown ? discriminator : sizeof shown) == 0);
+    OK(VipConnectAccept(conn, vi));
+}
+
+static void connect_vi(VIP_VI_HANDLE vi, unsigned tag)
+{
+    (rank == 0 ? serve : ask)(vi, tag);
+}
+
+static VIP_DESCRIPTOR *descriptor(unsigned place, unsigned char *bytes, VIP_UINT32 length)
+{
+    VIP_DESCRIPTOR *d = (VIP_DESCRIPTOR *)(void *)(memory + place * 128);
+    memset(d, 0, sizeof *d);
+    d->Control.SegCount = length > 0; /* the names of Giganet's header */
+    d->Control.Length = length;
+    d->Data[0].Local.Data.Address = bytes;
+    d->Data[0].Local.Handle = handle;
+    d->Data[0].Local.Length = length;
+    return d;
+}
+
+static VIP_DESCRIPTOR *write_descriptor(unsigned place, unsigned char *bytes, VIP_UINT32 length, uint64_t to,
+                                        VIP_MEM_HANDLE there)
+{
+    VIP_DESCRIPTOR *d = descriptor(place, bytes, length);
+    d->DS[1] = d->DS[0];
+    d->DS[0].Remote.Data.AddressBits = to;
+    d->DS[0].Remote.Handle = there;
+    d->DS[0].Remote.Reserved = 0;
+    d->CS.Control = VIP_CONTROL_OP_RDMAWRITE;
+    d->CS.SegCount = 2;
+    return d;
+}
+
+static VIP_DESCRIPTOR *poll_recv(VIP_VI_HANDLE vi)
+{
+    VIP_DESCRIPTOR *d = NULL;
+    double end = now() + 20;
+    while (VipRecvDone(vi, &d) == VIP_NOT_DONE)
+        NEED(now() < end);
+    NEED(d != NULL && (d->CS.Status & VIP_STATUS_ERROR_MASK) == 0);
+    return d;
+}
+
+static void await_send(VIP_VI_HANDLE vi)
+{
+    VIP_DESCRIPTOR *d;
+    OK(VipSendWait(vi, EVENT_MS, &d));
+}
+
+/* The one that is done first says so, and the other leaves first. */
+static void part(VIP_VI_HANDLE vi)
+{
+    VIP_DESCRIPTOR *d;
+    if (rank == 0) {
+        OK(VipPostSend(vi, descriptor(60, memory + ROOM - 64, 4), handle));
+        await_send(vi);
+        VIP_VI_STATE state = VIP_STATE_CONNECTED;
+        VIP_VI_ATTRIBUTES v;
+        VIP_BOOLEAN a, b;
+        for (double end = now() + 10; state == VIP_STATE_CONNECTED && now() < end; usleep(1000))
+            OK(VipQueryVi(vi, &state, &v, &a, &b));
+    } else {
+        OK(VipRecvWait(vi, PATIENCE_MS, &d));
+    }
+    (void)VipDisconnect(vi);
+}
+
+static void quiet(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+    (void)context, (void)error;
+}
+
+/* Messages with a credit for each in Immediate Data; the last Receive is for the end. */
+static void credits(void)
+{
+    VIP_VI_HANDLE vi = new_vi(NULL, NULL);
+    unsigned char *in = memory + 65536, *out = memory + 131072;
+    for (unsigned i = 0; i <= CREDITS; i++)
+        OK(VipPostRecv(vi, descriptor(i, in + i * PAGE, PAGE), handle));
+    connect_vi(vi, TAG);
+    for (unsigned n = 0; n < MESSAGES; n++) {
+        if (rank == (int)(n % 2)) {
+            VIP_DESCRIPTOR *d = descriptor(20, out, 1 + n % PAGE);
+            memset(out, (int)n, 1 + n % PAGE);
+            d->CS.Control |= VIP_CONTROL_IMMEDIATE;
+            d->CS.ImmediateData = n;
+            OK(VipPostSend(vi, d, handle));
+            await_send(vi);
+        } else {
+            VIP_DESCRIPTOR *d = poll_recv(vi);
+            unsigned char *bytes = d->DS[0].Local.Data.Address;
+            NEED((d->CS.Status & VIP_STATUS_IMMEDIATE) != 0 && d->CS.ImmediateData == n);
+            NEED(d->CS.Length == 1 + n % PAGE && bytes[0] == (unsigned char)n &&
+                 bytes[n % PAGE] == (unsigned char)n);
+            OK(VipPostRecv(vi, descriptor((unsigned)((unsigned char *)d - memory) / 128, bytes, PAGE),
+                           handle));
+        }
+    }
+    part(vi);
+}
+
+/* RDMA Writes with a flag in their last word, which the other side polls: all that is before it is there. */
+static void flags(void)
+{
+    enum { SIZE = 1928, ROUNDS = 500 };
+    VIP_VI_HANDLE vi = new_vi(NULL, NULL);
+    unsigned char *data = memory + 65536;
+    struct {
+        uint64_t to;
+        VIP_MEM_HANDLE there;
+    } *info = (void *)(memory + 32768);
+    volatile int64_t *word = (volatile int64_t *)(void *)data, *flag = word + SIZE / 8 - 1;
+    for (unsigned i = 0; i < 2; i++)
+        OK(VipPostRecv(vi, descriptor(i, memory + 40960 + i * 64, 64), handle));
+    connect_vi(vi, TAG);
+    if (rank == 1) {
+        info->to = (uintptr_t)data;
+        info->there = handle;
+        OK(VipPostSend(vi, descriptor(2, (unsigned char *)info, 64), handle));
+        await_send(vi);
+    } else {
+        memcpy(info, poll_recv(vi)->DS[0].Local.Data.Address, sizeof *info);
+    }
+    for (int64_t n = 1; n <= ROUNDS; n++) {
+        if (rank == 0) {
+            for (unsigned i = 0; i < SIZE / 8; i++)
+                word[i] = n;
+            OK(VipPostSend(vi, write_descriptor(3, data, SIZE, info->to, info->there), handle));
+            await_send(vi);
+            OK(VipPostRecv(vi, descriptor(4, memory + 40960, 64), handle));
+            (void)poll_recv(vi);
+            continue;
+        }
+        for (double end = now() + 20; *flag != n;)
+            NEED(now() < end);
+        for (unsigned i = 0; i < SIZE / 8; i++)
+            NEED(word[i] == n);
+        OK(VipPostSend(vi, descriptor(3, memory + 49152, 4), handle));
+        await_send(vi);
+    }
+    part(vi);
+}
+
+/* A Receive has a segment that goes on behind its region, farther than the Message does. */
+static void segment(void)
+{
+    VIP_MEM_ATTRIBUTES m = {.Ptag = ptag};
+    VIP_VI_HANDLE vi = new_vi(NULL, NULL);
+    unsigned char *region = memory + 65536;
+    VIP_MEM_HANDLE other;
+    VIP_DESCRIPTOR *d;
+    OK(VipRegisterMem(nic, region, 2 * PAGE - 192, &m, &other));
+    static const VIP_UINT32 beyond[] = {100, 9000};
+    for (unsigned i = 0; i < 2; i++) {
+        d = descriptor(i, region + 4000, 4192 - 192 + beyond[i]);
+        d->DS[0].Local.Handle = other;
+        OK(VipPostRecv(vi, d, handle));
+    }
+    OK(VipPostRecv(vi, descriptor(2, memory + PAGE * 8, 64), handle));
+    connect_vi(vi, TAG);
+    for (unsigned i = 0; i < 2; i++)
+        if (rank == 1) {
+            OK(VipPostSend(vi, descriptor(3, memory + PAGE * 9, 16), handle));
+            await_send(vi);
+        } else {
+            NEED(poll_recv(vi)->CS.Length == 16);
+        }
+    part(vi);
+}
+
+enum { VIS = 8 };
+static VIP_VI_HANDLE many[VIS];
+
+static void *send_alone(void *context)
+{
+    unsigned n = (unsigned)(uintptr_t)context;
+    for (unsigned i = 0; i < 20; i++) {
+        VIP_DESCRIPTOR *d;
+        OK(VipPostSend(many[n], descriptor(n, memory + 65536 + n * PAGE, 100 + n), handle));
+        OK(VipSendWait(many[n], EVENT_MS, &d));
+    }
+    return NULL;
+}
+
+/* One Completion Queue for the Receives of many VIs; a thread sends on each. */
+static void queue(void)
+{
+    VIP_CQ_HANDLE cq;
+    pthread_t thread[VIS];
+    unsigned count[VIS] = {0};
+    OK(VipCreateCQ(nic, 1000, &cq));
+    for (unsigned n = 0; n < VIS; n++) {
+        many[n] = new_vi(NULL, rank == 0 ? cq : NULL);
+        for (unsigned i = 0; i < 20 && rank == 0; i++)
+            OK(VipPostRecv(many[n], descriptor(100 + n * 20 + i, memory + 131072 + n * PAGE, PAGE), handle));
+        connect_vi(many[n], TAG + n);
+    }
+    for (uintptr_t n = 0; n < VIS && rank == 1; n++)
+        NEED(pthread_create(&thread[n], NULL, send_alone, (void *)n) == 0);
+    for (unsigned n = 0; n < VIS && rank == 1; n++)
+        NEED(pthread_join(thread[n], NULL) == 0);
+    for (unsigned got = 0; got < VIS * 20 && rank == 0; got++) {
+        VIP_VI_HANDLE vi;
+        VIP_BOOLEAN recv;
+        VIP_DESCRIPTOR *d;
+        unsigned n = 0;
+        OK(VipCQWait(cq, EVENT_MS, &vi, &recv));
+        while (many[n] != vi)
+            n++;
+        OK(VipRecvDone(vi, &d));
+        NEED(d->CS.Length == 100 + n && ++count[n] <= 20);
+    }
+    if (rank == 1)
+        sleep(1);
+    for (unsigned n = 0; n < VIS; n++)
+        (void)VipDisconnect(many[n]);
+    if (rank == 0)
+        sleep(3); /* a peer that has gone is waited for (FC-VI 8.6.3) */
+}
+
+/* Two opens of one NIC are two handles of it; after a fork the child has neither, and the parent both. */
+static void opens(const char *device)
+{
+    VIP_NIC_HANDLE again;
+    VIP_NIC_ATTRIBUTES same;
+    int status = -1;
+    OK(VipOpenNic(device, &again));
+    NEED(again != nic);
+    OK(VipQueryNic(again, &same));
+    NEED(memcmp(same.LocalNicAddress, attributes.LocalNicAddress, attributes.NicAddressLen) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        NEED(VipQueryNic(nic, &same) == VIP_INVALID_PARAMETER && VipCloseNic(again) == VIP_INVALID_PARAMETER);
+        _exit(0);
+    }
+    NEED(waitpid(child, &status, 0) == child && status == 0);
+    OK(VipQueryNic(nic, &same));
+    OK(VipCloseNic(again));
+    NEED(VipQueryNic(again, &same) == VIP_INVALID_PARAMETER);
+    OK(VipCloseNic(nic));
+    OK(VipOpenNic(device, &nic));
+}
+
+/* Nobody waits there: the answer is VIP_NO_MATCH, at once, and the VI is Idle. */
+static void early(void)
+{
+    VIP_VI_ATTRIBUTES v;
+    VIP_VI_STATE state;
+    VIP_BOOLEAN a, b;
+    if (rank == 0) {
+        VIP_VI_HANDLE idle = new_vi(NULL, NULL);
+        sleep(3);
+        OK(VipDestroyVi(idle));
+        return;
+    }
+    sleep(1);
+    VIP_VI_HANDLE vi = new_vi(NULL, NULL);
+    double began = now();
+    NEED(VipConnectRequest(vi, address(NULL, 5), address("nodea", 6), PATIENCE_MS, &v) == VIP_NO_MATCH);
+    NEED(now() - began < 2);
+    OK(VipQueryVi(vi, &state, &v, &a, &b));
+    NEED(state == VIP_STATE_IDLE);
+}
+
+static void names(void)
+{
+    VIP_NET_ADDRESS *a = address("NodeB", 1);
+    VIP_NET_ADDRESS *none = calloc(1, 512);
+    char name[64];
+    VIP_ULONG length = sizeof name;
+    a->DiscriminatorLen = 0;
+    OK(VipNSGetHostByAddr(nic, a, name, &length));
+    NEED(strcmp(name, "nodeb") == 0);
+    none->HostAddressLen = 16;
+    NEED(VipNSGetHostByName(nic, "no.such.host.invalid", none, 0) == VIP_ERROR_NAMESERVICE);
+    NEED(VipNSGetHostByName(nic, "nodea", none, 1) == VIP_ERROR_NAMESERVICE || none->HostAddressLen == 16);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4)
+        return 2;
+    rank = atoi(argv[3]);
+    if (argc > 4)
+        discriminator = (unsigned)atoi(argv[4]);
+    open_nic(argv[2]);
+    OK(VipErrorCallback(nic, NULL, quiet));
+    const struct {
+        const char *name;
+        void (*run)(void);
+    } tests[] = {{"credits", credits}, {"flags", flags}, {"segment", segment},
+                 {"queue", queue},     {"early", early}, {"names", names}};
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        if (strcmp(tests[i].name, argv[1]) == 0)
+            tests[i].run();
+    if (strcmp(argv[1], "opens") == 0)
+        opens(argv[2]);
+    OK(VipCloseNic(nic));
+    return 0;
+}
