@@ -390,7 +390,9 @@ static void *move(void *context)
 
 bool host_run_handlers(struct host *h)
 {
-    h->moves = spawn(&h->mover, move, h);
+    h->moves = true; /* it ends when this is not so */
+    if (!spawn(&h->mover, move, h))
+        h->moves = false;
     return h->moves;
 }
 
