@@ -43,6 +43,8 @@ $(BUILD)/fcvi-open: harness/opener/fcvi_open.c
 	$(CC) $(ALL_CFLAGS) -fPIE -pie $(HARDEN_LINK) $(LDFLAGS) $< -o $@
 
 ENVELOPE_SRC := $(patsubst %,harness/capture/%.c,envelope ethernet fcoe cisco delimited frames)
+# libvipl has them inside and shows nothing of them
+$(BUILD)/obj/harness/capture/%.o $(BUILD)/obj/harness/host/%.o: private ALL_CFLAGS += -fvisibility=hidden
 # what lets a port act in real time, on Ethernet or on TCP
 HOST_SRC := harness/host/host.c harness/host/sockets.c harness/host/fcoe.c harness/capture/live.c harness/capture/adopted.c $(ENVELOPE_SRC)
 # the same for programs that have libvipl alone
