@@ -102,7 +102,6 @@ CIRCLES: dict[str, tuple[int, str]] = {
     "agent": (17, "a request is answered by the line that has read it"),
     "verbs": (3, "an event ends a connection, and a connection that ends is an event"),
     "capture": (3, "one envelope may lie in another"),
-    "pytext": (3, "the module has its types, which need the module"),
 }
 
 # Headers that more than half of the files of their layer may include, with the reason.
