@@ -68,6 +68,15 @@ def traffic(two: Two) -> None:
         two.advance(10)
 
 
+def middle(two: Two) -> None:
+    """A Send of several frames, of which one from the middle is lost."""
+    setup(two)
+    mem = two.receive_buffer(two.server, 1500)
+    two.post(two.client, "send", bytes(range(1, 251)) * 5)
+    two.bytes_of(two.server, mem, 1500)
+    farewell(two)
+
+
 def farewell(two: Two) -> None:
     """VipDisconnect on both sides, and all the time that anything could take."""
     for node in (two.client, two.server):
@@ -201,6 +210,7 @@ def hosts(first: str, second: str) -> Dict[str, Any]:
 SITUATIONS: Dict[str, Any] = {
     # level, what is lost, attributes, configuration, what happens
     "good ud": ("ud", NOTHING, {}, {}, good), "good rd": ("rd", NOTHING, {}, {}, good), "good rr": ("rr", NOTHING, {}, {}, good),
+    "middle": ("ud", lambda code, nth: code == SEND and nth == 3, {}, {}, middle),
     "preferred": ("rd", NOTHING, {"QoS": {"Preference": True}}, {}, good),
     "refused": ("rd", NOTHING, {}, {}, refused), "elsewhere": ("rd", NOTHING, {}, {}, elsewhere),
     "nobody": ("rd", NOTHING, {}, {}, nobody), "late": ("rd", NOTHING, {}, {}, late),
