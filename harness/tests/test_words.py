@@ -81,6 +81,7 @@ def forms(name: bytes) -> set[bytes]:
     text = os.fsdecode(name)
     printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     found = {text, printable, shlex.quote(text), shlex.quote(printable), json.dumps(text)[1:-1], ascii(text)[1:-1]}
+    found.add(json.dumps(name.decode("utf-8", "backslashreplace"))[1:-1])
     return {name, *(form.encode("utf-8", errors) for form in found for errors in ("replace", "backslashreplace"))}
 
 
