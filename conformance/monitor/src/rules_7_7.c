@@ -59,17 +59,6 @@ static struct login parameters(const struct judged_frame *s)
     return l;
 }
 
-/* FC-FS: the ACC of a PLOGI has Service Parameters. What else an LS_ACC has depends on what it answers. */
-static void check_acceptance(struct judged_frame *s)
-{
-    struct fcvi_place place = {"Data_Field", 24, (uint16_t)s->f->payload_length, 0, 0};
-    if (s->f->payload_length < FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
-        mon_report(s, place, s->f->payload_length,
-                   FCVI_BROKEN("FCVI-5.8.1-01", "the payload of the LS_ACC that answers a PLOGI is cut off",
-                               "the length of its command"),
-                   0);
-}
-
 static void learn_name(const struct judged_frame *s, struct pair *p, unsigned me)
 {
     if (s->f->payload_length >= FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH)
@@ -129,7 +118,6 @@ void mon_login_services(struct judged_frame *s)
     /* what the sender sent before the PLOGI or LOGO reached it is over as well (7.7.1) */
     p->epoch = p->voided = s->m->voided = s->in->number;
     if (command == FCVI_ELS_LS_ACC && p->els[far] == FCVI_ELS_PLOGI) {
-        check_acceptance(s);
         p->plogi_time = s->in->time_us;
         p->login[me] = parameters(s);
         learn_name(s, p, me);

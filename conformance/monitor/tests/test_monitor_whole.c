@@ -70,29 +70,6 @@ static void cut(struct stream *s, unsigned number, size_t bytes)
     g->sof = FCVI_SOF_N3;
 }
 
-/* ---- FC-FS: what an LS_ACC is long depends on what it answers ---- */
-
-START_TEST(the_acceptance_of_a_login_has_service_parameters)
-{
-    struct stream s = stream();
-    login(&s);
-    expect(&s, WHOLE, NULL, 0, "a login");
-    for (size_t length = 4; length < 116; length += 28) {
-        s.count = 1;
-        els(&s, 0x02, B, true, length);
-        expect(&s, WHOLE, "FCVI-5.8.1-01", 2, "an acceptance that is cut off");
-        expect(&s, 0, "FCVI-5.8.1-01", 2, "the same where frames may be missing");
-    }
-    s.count = 1;
-    els(&s, 0x01, B, true, 8);
-    expect(&s, WHOLE, NULL, 0, "a refusal");
-    s.count = 0;
-    els(&s, 0x05, A, false, 16);
-    els(&s, 0x02, B, true, 4);
-    expect(&s, WHOLE, NULL, 0, "the acceptance of a logout");
-}
-END_TEST
-
 /* ---- E44: a handle that comes late, or in two frames ---- */
 
 START_TEST(handles_may_be_cut)
@@ -707,7 +684,6 @@ int main(void)
     Suite *suite = suite_create("monitor of a whole view");
     TCase *t = tcase_create("rules");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, the_acceptance_of_a_login_has_service_parameters);
     tcase_add_test(t, handles_may_be_cut);
     tcase_add_test(t, aborts_and_logouts_close_all_sequences);
     tcase_add_test(t, sequences_have_one_class_and_one_type);
