@@ -33,8 +33,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program: the header, the library, and nothing else of ours."""
     out = tmp_path_factory.mktemp("vipl") / "program"
     header = ["-I", str(ROOT / "refimpl/vipl/include"), "-L", str(ROOT / "build"), f"-Wl,-rpath,{ROOT / 'build'}"]
-    subprocess.run(["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", HERE / "program.c", "-o", out, *header, "-lvipl", "-lpthread"],
-                   check=True)  # fmt: skip
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]
+    subprocess.run(["cc", *flags, HERE / "program.c", "-o", out, *header, "-lvipl", "-lpthread"], check=True)
     return out
 
 
@@ -123,8 +123,8 @@ def test_what_cannot_be_opened(case: str, tmp_path: Path) -> None:
     conf.write_text(text + "\n")
     source.write_text("#include <vipl.h>\nint main(int c, char **v) { VIP_NIC_HANDLE n; (void)c;\n"
                       f"return VipOpenNic(v[1], &n) != {code}; }}\n")  # fmt: skip
-    subprocess.run(["cc", source, "-o", out, "-I", ROOT / "refimpl/vipl/include", "-L", ROOT / "build", f"-Wl,-rpath,{ROOT / 'build'}", "-lvipl"],
-                   check=True)  # fmt: skip
+    header = ["-I", ROOT / "refimpl/vipl/include", "-L", ROOT / "build", f"-Wl,-rpath,{ROOT / 'build'}"]
+    subprocess.run(["cc", source, "-o", out, *header, "-lvipl"], check=True)
     for debug in ("1", ""):
         done = subprocess.run([out, device], env={**os.environ, "VIPL_CONF": str(conf), "VIPL_DEBUG": debug}, capture_output=True,
                               text=True, check=False, timeout=30)  # fmt: skip
