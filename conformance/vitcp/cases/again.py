@@ -8,8 +8,8 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import MASK16, READ_REQUEST, SEND, WRITE
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, ERROR, OF_LEVEL, RECEPTION, REGISTRY, SERVER, UNRELIABLE, LEVELS, asked, attributes_of, call_out, check_state, connect,
-    create, roles, roles_and_levels, with_each,
+    CLIENT, ERROR, OF_LEVEL, RECEPTION, REGISTRY, SERVER, UNRELIABLE, LEVELS, Link, asked, attributes_of, call_out, check_state,
+    connect, create, roles, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
     acknowledge, alive, answer, ask, come, completion, deliver, emit, message, nop, pattern, post_receive, post_send, register,
@@ -64,7 +64,7 @@ def carried(t: Scenario) -> None:
     sent(link)
 
 
-def _both(t: Scenario, link, number: int) -> None:  # type: ignore[no-untyped-def]
+def _both(t: Scenario, link: Link, number: int) -> None:
     """The Read Response and the Send that waited, in either order."""
     found = link.stream.watch.messages
     t.owed(lambda: len([m for m in found[link.taken :] if m.ended]) >= 2)
