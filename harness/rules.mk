@@ -92,7 +92,7 @@ $(BUILD)/vipl-shim.so: $(BUILD)/obj/shims/wrappers.c $(wildcard harness/shims/*.
 FAULTY_PROVIDERS := $(BUILD)/vipl-shim.so $(BUILD)/libvipl-pair.so $(BUILD)/fcvi-agent-plain
 .PHONY: vipl-bank
 vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether its row catches it
-	$(IN_TREE) -m harness.tests.test_vipl_faults
+	$(IN_TREE) -m harness.tests.vipl.test_vipl_faults
 
 # the upper tester agent for RDMA verbs, where libibverbs and librdmacm are; its layer of calls is a file of its own
 VERBS_SRC := $(filter-out harness/verbs/layer_%.c,$(wildcard harness/verbs/*.c)) harness/verbs/layer_plain.c $(LINES_SRC)
@@ -212,11 +212,11 @@ rdma-faults: all $(VERBS_FAULTY) ## faulty providers of verbs in a guest, each a
 DIFFERENTIAL_FRAMES ?= 2000000
 DIFFERENTIAL_SEED ?= 1
 differential: all ## the codec against a decoder written from the tables alone, on DIFFERENTIAL_FRAMES mutated frames
-	$(IN_TREE) -m harness.tests.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
+	$(IN_TREE) -m harness.tests.capture.differential $(DIFFERENTIAL_FRAMES) $(DIFFERENTIAL_SEED)
 
 .PHONY: replay-vendors
 replay-vendors: all $(CASE_CAPTURES) ## every recording against every variant and every faulty device of the independent endpoint: build/replay-vendors.json
-	$(IN_TREE) -m harness.tests.replay_vendors --json $(BUILD)/replay-vendors.json
+	$(IN_TREE) -m harness.tests.independent.replay_vendors --json $(BUILD)/replay-vendors.json
 
 .PHONY: verbs-bank
 verbs-bank: all ## each fault of the model of RDMA verbs against the cases that list its row, in both flavours (an hour)

@@ -2,7 +2,7 @@
 
 PORT_SRC := $(wildcard refimpl/src/*/*.c)
 VIPL_SRC := $(wildcard refimpl/vipl/src/*.c)
-TEST_SRC += $(wildcard refimpl/tests/test_*.c)
+TEST_SRC += $(wildcard refimpl/tests/*/test_*.c)
 VIPL_TEST_SRC := $(wildcard refimpl/vipl/tests/test_*.c)
 VIPL_TEST_PARTS := $(filter-out $(VIPL_TEST_SRC),$(wildcard refimpl/vipl/tests/*.c))
 PUBLIC_HEADERS += $(wildcard refimpl/include/fcvi/* refimpl/vipl/include/fcvi/*) refimpl/vipl/include/vipl.h

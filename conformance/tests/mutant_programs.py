@@ -97,8 +97,8 @@ def programs() -> list[Program]:
         bounds = ["losses=1"] if name in LONG_SCENARIOS else []
         found.append(Program("explore", name, [explorer, *bounds, name], explored))
     python = [*ROOT.glob("harness/fcvi/**/*.py"), *ROOT.glob("conformance/**/*.py")]
-    found.append(Program("differential", "differential", [sys.executable, "-m", "harness.tests.differential", "8000", "3"],
-                         [ROOT / "harness/tests/differential.py"]))  # fmt: skip
+    found.append(Program("differential", "differential", [sys.executable, "-m", "harness.tests.capture.differential", "8000", "3"],
+                         [ROOT / "harness/tests/capture/differential.py"]))  # fmt: skip
     suite = [sys.executable, "-m", "conformance", "run", "--dut", "ref", "--quiet", "--jobs", "1"]
     found.append(Program("suite", "suite", suite, python))
     captures = [sys.executable, "harness/case_captures.py", "check", str(MUT / "fcvi"), "pcaps/cases.sha256"]

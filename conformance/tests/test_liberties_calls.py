@@ -7,7 +7,7 @@ import random
 import pytest
 
 from harness.tests.independent.verbs.choices import CHOICES
-from harness.tests.independent_vipl.variants import LIBERTIES, Choices
+from harness.tests.independent.provider.variants import LIBERTIES, Choices
 
 from .liberties.calls_mixer import BOOKS, chosen, main, run_provider
 

@@ -38,16 +38,16 @@ def test_a_requirement_brings_the_cases_that_list_it_and_the_tests_that_name_it(
 
 
 @pytest.mark.parametrize("word, tests, programs", [
-    ("test_engine", "harness/tests/test_engine.py", ""),
-    ("harness/tests/test_engine.py", "harness/tests/test_engine.py", ""),
-    ("test_a_pass_needs_a_positive_control", "harness/tests/test_engine.py::test_a_pass_needs_a_positive_control", ""),
-    ("fcvi.engine.blame", "harness/tests/test_engine.py", ""),
+    ("test_engine", "harness/tests/engine/test_engine.py", ""),
+    ("harness/tests/engine/test_engine.py", "harness/tests/engine/test_engine.py", ""),
+    ("test_a_pass_needs_a_positive_control", "harness/tests/engine/test_engine.py::test_a_pass_needs_a_positive_control", ""),
+    ("fcvi.engine.blame", "harness/tests/engine/test_engine.py", ""),
     ("conformance.fcvi.cases.annex_a", "conformance/tests/test_faults.py", ""),
     ("conformance/fcvi/requirements.tsv", "conformance/tests/test_claims.py", ""),
-    ("README.md", "harness/tests/test_documents.py", ""),
+    ("README.md", "harness/tests/commands/test_documents.py", ""),
     ("test_codec", "", "codec/tests/test_codec.c"),
     ("codec/src/core/version.h", "", "codec/tests/test_codec.c"),
-    ("refimpl/src/fc2/class2.c", "", "refimpl/tests/test_class2.c"),
+    ("refimpl/src/fc2/class2.c", "", "refimpl/tests/fc2/test_class2.c"),
 ])  # fmt: skip
 def test_a_name_leads_to_its_tests(word: str, tests: str, programs: str) -> None:
     plan = planned(word)
@@ -56,7 +56,7 @@ def test_a_name_leads_to_its_tests(word: str, tests: str, programs: str) -> None
 
 
 def test_the_test_that_bears_the_name_of_a_source_comes_first() -> None:
-    assert next(iter(planned("refimpl/src/fc2/class2.c").programs)) == "refimpl/tests/test_class2.c"
+    assert next(iter(planned("refimpl/src/fc2/class2.c").programs)) == "refimpl/tests/fc2/test_class2.c"
 
 
 def test_what_has_no_test_is_told_and_a_name_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

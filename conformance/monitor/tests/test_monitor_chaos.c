@@ -6,7 +6,7 @@ static void forget_all(void);
 #define fcvi_port_lip(port, now, id) (forget_all(), fcvi_port_lip(port, now, id))
 int included_main(void);
 #define main included_main
-#include "../../../refimpl/tests/test_fabric_chaos.c"
+#include "../../../refimpl/tests/fabric/test_fabric_chaos.c"
 #undef main
 
 #include "views.h"

@@ -1,7 +1,7 @@
 /* The monitor over Peers that cross, and ports that connect to themselves, under loss. */
 int included_main(void);
 #define main included_main
-#include "../../../refimpl/tests/test_peer_pair.c"
+#include "../../../refimpl/tests/setup/test_peer_pair.c"
 #undef main
 
 #include "views.h"

@@ -6,7 +6,7 @@
 /* the worlds of the reference port's tests, without their main */
 int seeds_main(void);
 #define main seeds_main
-#include "../../../refimpl/tests/test_seeds.c"
+#include "../../../refimpl/tests/messages/test_seeds.c"
 #undef main
 
 #include "views.h"

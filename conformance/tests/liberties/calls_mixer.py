@@ -28,9 +28,9 @@ from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.engine.select import select
 from harness.tests.independent.verbs.choices import CHOICES
-from harness.tests.independent_vipl.clock import VirtualClock
-from harness.tests.independent_vipl.server import Server
-from harness.tests.independent_vipl.variants import LIBERTIES, Choices
+from harness.tests.independent.provider.clock import VirtualClock
+from harness.tests.independent.provider.server import Server
+from harness.tests.independent.provider.variants import LIBERTIES, Choices
 from harness.tests.inside import InsideDut
 
 from ..verbs_inside import model

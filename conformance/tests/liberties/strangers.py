@@ -24,8 +24,8 @@ from fcvi.engine.pixit import Pixit, pixit_for
 from fcvi.engine.protocol import Protocol, judging_by
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
-from harness.tests import test_independent_rev1 as rev1
-from harness.tests import test_independent_vitcp as vitcp
+from harness.tests.independent import test_independent_rev1 as rev1
+from harness.tests.independent import test_independent_vitcp as vitcp
 
 from .mixer import Judged, told
 

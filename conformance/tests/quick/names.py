@@ -22,7 +22,7 @@ _CATALOGUES = ["conformance/tests/test_claims.py", "conformance/tests/test_editi
                "conformance/tests/test_bank.py::test_every_requirement_has_a_device_or_a_reason",
                "conformance/tests/test_faults.py::test_every_case_has_a_broken_device",
                "conformance/tests/test_faults.py::test_fault_names_are_requirements"]  # fmt: skip
-_DOCUMENTS = ["harness/tests/test_documents.py"]
+_DOCUMENTS = ["harness/tests/commands/test_documents.py"]
 #: Where the unit tests of a room are; the longest beginning of a path counts.
 _UNIT_TESTS = {"codec": "codec/tests", "refimpl": "refimpl/tests", "refimpl/vipl": "refimpl/vipl/tests",
                "conformance/monitor": "conformance/monitor/tests", "harness/capture": "harness/capture/tests",
@@ -121,7 +121,7 @@ def _unit_tests(path: Path, plan: Plan) -> None:
         plan.not_covered.append(f"{name}: its room has no unit tests in C")
         return
     words = set(path.stem.split("_"))
-    tests = sorted((ROOT / _UNIT_TESTS[room]).glob("test_*.c"), key=lambda p: (-len(words & set(p.stem.split("_"))), p.name))
+    tests = sorted((ROOT / _UNIT_TESTS[room]).rglob("test_*.c"), key=lambda p: (-len(words & set(p.stem.split("_"))), p.name))
     plan.programs.update(dict.fromkeys(str(p.relative_to(ROOT)) for p in tests))
     plan.why.append(f"{name}: the unit tests of {room}")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import FCVI
-from ..test_privileges import nothing_left
+from .test_privileges import nothing_left
 from .net import DEVICE, TESTER, Net
 
 #: Short cases of every kind: setup from both sides, messages, loss, both classes, a timer, a disconnect.

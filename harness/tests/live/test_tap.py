@@ -44,7 +44,7 @@ def frames() -> list[bytes]:
     """Those of the capture in FCoE, and one with a Last_Sequence bit that is not the request's to set."""
     from fcvi.capture.reader import Reader
 
-    from .. import wrappings as w
+    from ..capture import wrappings as w
 
     with Reader(str(CAPTURE)) as reader:
         found = [w.Frame(r.data, r.sof or 0x2E, r.eof or 0x42) for r in reader]

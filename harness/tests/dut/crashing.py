@@ -1,0 +1,23 @@
+"""The independent endpoint, which ends by a signal when it is given a frame: ``crashing.py SIGSEGV``."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+from pathlib import Path
+
+_READ, _NAME = os.read, sys.argv[1]
+
+
+def _read(descriptor: int, length: int) -> bytes:
+    data = _READ(descriptor, length)
+    if descriptor == 0 and b'"method":"frame"' in data:
+        os.kill(os.getpid(), signal.Signals[_NAME])
+    return data
+
+
+os.read = _read
+sys.argv[1:] = []
+runpy.run_path(str(Path(__file__).parents[1] / "independent/endpoint.py"), run_name="__main__")

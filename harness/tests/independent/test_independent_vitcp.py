@@ -1,0 +1,174 @@
+"""The cases of VI/TCP against the independent endpoint: it passes with each choice, and its own row catches each of its faults.
+
+The endpoint runs in this process; the nightly tier has it over a pipe.
+Run as a program it counts: python3 -m harness.tests.independent.test_independent_vitcp
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, Iterator, Optional, Sequence
+
+import pytest
+
+import conformance
+from fcvi.engine.attachment import Dut
+from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.pics import complete
+from fcvi.engine.pixit import pixit_for
+from fcvi.engine.protocol import judging_by, put_in_force
+from fcvi.engine.results import Result
+from fcvi.engine.runner import not_applicable, run_variant
+from fcvi.dut.rpc import RpcDut
+from conformance.vitcp.book import PROTOCOL
+
+from .vitcp.choices import CHOICES, N, Choices
+from .vitcp.faults import BEHAVIOUR, DEGENERATE, WIRE, Faults, listing
+from .vitcp.rpc import Closed, Server
+from ..inside import InsideDut
+from ..inside import run_all as run_against
+
+CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0", "police=yes", "send_delay=30000 pace=500 cut=100",
+           "completion_order=processing retry_us=2800000",
+           "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost")
+OTHER_READINGS = ("rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
+                  "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary",
+                  "gone_in_pending=connects")  # fmt: skip
+#: A few of the mistakes; the nightly tier has all.
+SAMPLE = ("rx-zero", "same-number-same-message", "nop-too-late", "padding-not-told")
+NIGHTLY = ("", *CAREFUL, *OTHER_READINGS)
+ENDPOINT = Path(__file__).parent / "vitcp" / "endpoint.py"
+conformance.register_all()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def book() -> Iterator[None]:
+    """VI/TCP judges in these tests."""
+    with judging_by(PROTOCOL):
+        yield
+
+
+def inside(choices: Sequence[str], fault: Optional[str]) -> Dut:
+    """The endpoint in this process."""
+    spec = f"independent VI/TCP {' '.join(choices)} {fault or ''}"
+    return InsideDut(spec, lambda write: Server(Choices([*choices]), Faults(fault), write), Closed)
+
+
+def program(choices: Sequence[str], fault: Optional[str]) -> Dut:
+    """The endpoint as a program."""
+    options = [word for choice in choices for word in ("--choose", choice)] + (["--fault", fault] if fault else [])
+    return RpcDut(" ".join(["exec:/usr/bin/python3", str(ENDPOINT), *options]), rpc_timeout_s=10.0, log=None)
+
+
+Attach = Callable[[Sequence[str], Optional[str]], Dut]
+
+
+def run_all(*choices: str, fault: Optional[str] = None, attach: Attach = inside) -> list[Result]:
+    """Every variant of every case against the endpoint that chooses so; what the PICS rules out is left out."""
+    variants = [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
+    return run_against(attach(choices, fault), variants, pixit_for("virtual"), load_catalogue().levels)
+
+
+def ends(results: list[Result]) -> list[tuple[Any, ...]]:
+    """What is reported of each."""
+    return [(r.id, r.verdict, r.qualifier, r.reason, r.virtual_us) for r in results]
+
+
+def settings() -> Iterator[str]:
+    """Each value of each choice but the default, numbers by example."""
+    numbers = {"segment": (16, 64, 65495), "first_number": (0, 0xFFFFFFFE), "nop_delay": (900_000,), "is_code": (7,),
+               "read_window": (0, 1, 65535), "response_delay": (1000, 900_000), "send_delay": (30_000,), "pace": (500,),
+               "retry_us": (10_000, 2_800_000, 20_000_000), "cut": (1, 13)}
+    for name, (values, _) in CHOICES.items():
+        found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]
+        yield from (f"{name}={value}" for value in found)
+
+
+def wrong(results: list[Result]) -> list[str]:
+    """What did not pass, though it applies."""
+    verdicts = ("pass", "not-applicable")
+    return [f"{r.id}: {r.verdict.value}: {r.reason}" for r in results if r.verdict.value not in verdicts]
+
+
+def named_by(fault: str) -> set[str]:
+    """The rows of a fault that its findings name. The cases that list them come first, and the first that names one ends it."""
+    own = set(listing()[fault][0].split())
+    variants = [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
+    variants.sort(key=lambda one: not own & set(one[0].requirements))
+    dut = inside((), fault)
+    pics = complete(dut.pics, "hello")
+    for case, variant in variants:
+        if not_applicable(case, variant, pics) is None:
+            result = run_variant(dut, case, variant, pics, pixit_for("virtual"), load_catalogue().levels, 1)
+            found = own & {f.requirement for f in result.findings}
+            if found:
+                return found
+    return set()
+
+
+def test_it_passes() -> None:
+    results = run_all()
+    assert wrong(results) == [] and len(results) > 400
+    assert all(r.qualifier is None and r.verdict.value == "pass" for r in results)
+
+
+@pytest.mark.parametrize("names", CAREFUL)
+def test_a_slow_or_careful_endpoint_passes(names: str) -> None:
+    results = run_all(*names.split())
+    assert wrong(results) == [] and all(r.qualifier is None for r in results)
+    assert sum(r.verdict.value == "pass" for r in results) > 350
+
+
+@pytest.mark.parametrize("names", OTHER_READINGS)
+def test_another_reading_is_marked(names: str) -> None:
+    results = run_all(*names.split())
+    assert wrong(results) == [] and any(r.qualifier == "interpretation" for r in results)
+
+
+@pytest.mark.parametrize("name", sorted(DEGENERATE))
+def test_what_is_no_vitcp_passes_nothing(name: str) -> None:
+    assert [r.id for r in run_all(fault=name) if r.verdict.value == "pass"] == []
+
+
+def test_a_program_is_judged_as_in_this_process() -> None:
+    """Some cases; the nightly tier has all."""
+    chosen = [(case, case.variants[0]) for case in PROTOCOL.cases()][::12]
+    found = [run_against(attach((), None), chosen, pixit_for("virtual"), load_catalogue().levels) for attach in (inside, program)]
+    assert ends(found[0]) == ends(found[1]) and "pass" in {r.verdict.value for r in found[0]}
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_mistake_is_named_by_its_row(name: str) -> None:
+    assert named_by(name)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted({*WIRE, *BEHAVIOUR} - {*SAMPLE}))
+def test_every_mistake_is_named_by_its_row(name: str) -> None:
+    assert named_by(name)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("names", NIGHTLY)
+def test_over_a_pipe_it_is_judged_as_in_this_process(names: str) -> None:
+    assert ends(run_all(*names.split(), attach=program)) == ends(run_all(*names.split()))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(DEGENERATE))
+def test_over_a_pipe_what_is_no_vitcp_passes_nothing(name: str) -> None:
+    assert [r.id for r in run_all(fault=name, attach=program) if r.verdict.value == "pass"] == []
+
+
+def main() -> None:
+    """Count."""
+    put_in_force(PROTOCOL)
+    for setting in settings():
+        results = run_all(setting)
+        marked = sum(r.qualifier == "interpretation" for r in results)
+        print(f"{setting}: {len(results)} run, {len(wrong(results))} not passed, {marked} interpretation", flush=True)
+        print("".join(f"    {line}\n" for line in wrong(results)[:3]), end="")
+
+
+if __name__ == "__main__":
+    main()

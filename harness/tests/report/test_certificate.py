@@ -1,0 +1,236 @@
+"""The certificate: what it says, and that whatever was touched afterwards is told by name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import jsonschema
+import pytest
+
+from conformance.catalogue import load_requirements
+from fcvi.report import canonical, certificate
+
+from ..conftest import ROOT, fcvi
+from .html_check import Page
+from ..engine.test_declaration import ALL, DECLARED, INDEPENDENT
+from .test_html import EVIL, an_evil_report, chromium, screenshot
+
+SCHEMA = json.loads((ROOT / "harness/fcvi/report/certificate.schema.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certification of a device with a declared deviation."""
+    directory = tmp_path_factory.mktemp("certificate")
+    (directory / "lab.toml").write_text(ALL + DECLARED)
+    done = fcvi("certify", "--dut", f"{INDEPENDENT} --fault no-retry", "--pics", str(directory / "lab.toml"),
+                "--report", str(directory / "r"), timeout=300)  # fmt: skip
+    assert done.returncode == 1, "RDMA Write and FARP are not claimed"
+    return directory / "r"
+
+
+@pytest.fixture
+def report(certified: Path, tmp_path: Path) -> Path:
+    """A copy to tamper with."""
+    shutil.copytree(certified, tmp_path / "r")
+    return tmp_path / "r"
+
+
+def verify(directory: Path) -> tuple[int, list[str]]:
+    """Exit status and lines."""
+    done = fcvi("certify", "--verify", str(directory), timeout=60)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_the_certificate_says_what_the_report_says(certified: Path) -> None:
+    data = json.loads((certified / "certificate.json").read_text())
+    report = json.loads((certified / "report.json").read_text())
+    jsonschema.validate(data, SCHEMA)
+    assert data["outcome"] == "not conformant" and data["dut"]["implementation"] == "independent endpoint"
+    assert set(data["requirements"]) == {r.id for r in load_requirements()}
+    assert {k: v for k, v in data["requirements"].items() if v != "not-tested"} == report["requirements"]
+    assert data["deviations"] == report["deviations"] and data["deviations"][0]["status"] == "occurred"
+    assert {r["id"] for r in data["failed"]} == {
+        r["id"] for r in report["results"] if r["qualifier"] or r["verdict"] not in ("pass", "not-applicable")
+    }
+
+
+def test_hashes_are_those_of_sha256sum(certified: Path, tmp_path: Path) -> None:
+    data = json.loads((certified / "certificate.json").read_text())
+    names = {p.relative_to(certified).as_posix() for p in certified.rglob("*") if p.is_file()}
+    assert set(data["files"]) == names - {"certificate.json", "statement.json", "SHA256SUMS"}
+    sums = tmp_path / "sums"
+    sums.write_text("".join(f"{value}  {name}\n" for name, value in data["files"].items()))
+    subprocess.run(["sha256sum", "--check", "--quiet", str(sums)], cwd=certified, check=True)
+    lines = "".join(f"{v}  {n}\n" for n, v in sorted(data["files"].items()) if n != "certificate.html")
+    assert data["files_sha256"] == hashlib.sha256(lines.encode()).hexdigest()
+    page = Page((certified / "certificate.html").read_text())
+    words = "".join(page.text)
+    assert page.problems == [] and data["files_sha256"] in words and "no retry before firmware 2" in words
+    assert all(ident in words for ident in data["requirements"]) and "unreliable_delivery" in words
+    assert all(a.get("scope") for a in page.named("th")) and len(page.named("caption")) == len(page.named("table"))
+
+
+def test_an_untouched_directory_holds(certified: Path) -> None:
+    status, lines = verify(certified)
+    assert status == 0 and "are as certified" in lines[0]
+    assert hashlib.sha256((certified / "certificate.json").read_bytes()).hexdigest() in lines[1]
+    done = fcvi("certify", "--verify", str(certified), "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["holds"] is True
+
+
+def test_judging_gives_the_certificate_again(report: Path) -> None:
+    before = {name: (report / name).read_bytes() for name in ("certificate.json", "certificate.html")}
+    for name in before:
+        (report / name).unlink()
+    assert fcvi("judge", str(report), "--quiet", timeout=120).returncode == 1
+    assert {name: (report / name).read_bytes() for name in before} == before
+    assert verify(report)[0] == 0
+
+
+CAPTURE = "5.3.2__dut-client.pcapng"
+
+
+def _symlink(directory: Path) -> None:
+    (directory / CAPTURE).rename(directory.parent / "elsewhere")
+    (directory / CAPTURE).symlink_to(directory.parent / "elsewhere")
+
+
+def _fifo(directory: Path) -> None:
+    (directory / CAPTURE).unlink()
+    os.mkfifo(directory / CAPTURE)
+
+
+TOUCHED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "changed": (lambda d: (d / CAPTURE).write_bytes(b"x"), f"changed: {CAPTURE}"),
+    "one bit": (
+        lambda d: (d / "evidence/run.json").write_bytes((d / "evidence/run.json").read_bytes().replace(b"a", b"b", 1)),
+        "changed: evidence/run.json",
+    ),
+    "the page": (lambda d: (d / "certificate.html").write_bytes(b"<h1>conformant</h1>"), "changed: certificate.html"),
+    "missing": (lambda d: (d / "report.tap").unlink(), "missing: report.tap"),
+    "additional": (lambda d: (d / "evidence/more.jsonl").write_text(""), "additional: evidence/more.jsonl"),
+    "unprintable": (lambda d: (d / "a\nmissing: x\x1b[31m").write_text(""), r"additional: a\nmissing: x\x1b[31m"),
+    "linked": (_symlink, f"changed: {CAPTURE}"),
+    "linked folder": (lambda d: (d / "out").symlink_to("/etc"), "additional: out"),
+    "fifo": (_fifo, f"changed: {CAPTURE}"),
+}
+
+
+@pytest.mark.parametrize("how", TOUCHED)
+def test_what_was_touched_is_named(how: str, report: Path) -> None:
+    touch, line = TOUCHED[how]
+    touch(report)
+    status, lines = verify(report)
+    assert status == 1 and lines[:-2] == [line]
+
+
+def edited(report: Path, edit: Callable[[dict[str, object]], object]) -> tuple[int, list[str]]:
+    """Verify after the certificate itself was edited."""
+    path = report / "certificate.json"
+    data = json.loads(path.read_text())
+    edit(data)
+    path.write_bytes(canonical.dumps(data))
+    return verify(report)
+
+
+@pytest.mark.parametrize("member, value", [("outcome", "conformant"), ("summary", {"pass": 9}), ("failed", []), ("review", [])])
+def test_a_certificate_that_says_more_than_the_report_is_found_out(member: str, value: object, report: Path) -> None:
+    status, lines = edited(report, lambda data: data.update({member: value}))
+    assert status == 1 and f"changed: certificate.json: {member} is other than report.json and evidence/run.json say" in lines
+
+
+def test_names_in_a_certificate_lead_nowhere(report: Path, tmp_path: Path) -> None:
+    """Only what is found in the directory is opened."""
+    secret = tmp_path / "secret"
+    os.mkfifo(secret)  # opening it would block
+    names = ["../secret", str(secret), "evidence/../../secret", "a\0b", "x" * 5000]
+    status, lines = edited(report, lambda data: data["files"].update({n: "0" * 64 for n in names}))  # type: ignore[attr-defined]
+    assert status == 1 and {line for line in lines if line.startswith("missing: ../")} == {"missing: ../secret"}
+    assert len([line for line in lines if line.startswith("missing: ")]) == len(names)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"\xff\xfe", b"[]", b'{"files": {}}', b'{"certificate": "fcvi", "files": []}', b"[" * 100_000,
+     b'{"certificate": "fcvi", "files": {"a": 7}}', b'{"certificate": "fcvi", "files": {"a": "../x"}}', b'{"certificate": "fcvi'],
+    ids=lambda content: f"{len(content or b'')}-bytes",
+)  # fmt: skip
+def test_what_is_no_certificate_is_one_line_and_status_2(content: bytes | None, report: Path) -> None:
+    path = report / "certificate.json"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    done = fcvi("certify", "--verify", str(report))
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1 and str(path) in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{}", b'{"results": 3}'])
+def test_a_certificate_of_nonsense_does_not_hold(content: bytes, report: Path) -> None:
+    """Even when the hashes fit."""
+    (report / "report.json").write_bytes(content)
+    fit = hashlib.sha256(content).hexdigest()
+    status, lines = edited(report, lambda data: data["files"].update({"report.json": fit}))  # type: ignore[attr-defined]
+    assert status == 1 and lines[0].startswith("changed: certificate.json: ")
+
+
+def test_what_was_there_before_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "lab.toml").write_text("client = true\nclass3 = true\nunreliable_delivery = true\n")
+    done = fcvi("certify", "--pics", str(tmp_path / "lab.toml"), "--quiet", "--report", str(tmp_path))
+    assert done.returncode == 1 and "notes.txt was there before" in done.stderr
+    assert verify(tmp_path)[1][1] == "additional: notes.txt" and (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_run_leaves_no_certificate_of_an_earlier_certification(report: Path) -> None:
+    assert fcvi("run", "--select", "D.R1", "--quiet", "--report", str(report)).returncode == 0
+    assert not list(report.glob("certificate.*"))
+    assert fcvi("certify", "--verify", str(report)).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "changes, outcome",
+    [
+        ({}, "conformant"),
+        ({"summary": {"pass": 1, "fail": 1, "inconclusive": 0, "error": 0}}, "not conformant"),
+        ({"summary": {"pass": 1, "fail": 1, "inconclusive": 0, "error": 1}}, "error"),
+        ({"summary": {"pass": 1, "fail": 0, "inconclusive": 1, "error": 0}}, "inconclusive"),
+        ({"summary": {"pass": 0, "fail": 0, "inconclusive": 0, "error": 0}}, "inconclusive"),
+        ({"review": [{"class": "violation"}]}, "not conformant"),
+        ({"review": [{"class": "notice"}]}, "conformant"),
+        ({"deviations": [{"status": "absent"}]}, "not conformant"),
+        ({"deviations": [{"status": "occurred"}]}, "conformant"),
+    ],
+)
+def test_outcome(changes: dict[str, object], outcome: str) -> None:
+    good = {"summary": {"pass": 1, "fail": 0, "inconclusive": 0, "error": 0}, "review": [], "deviations": []}
+    assert certificate.outcome({**good, **changes}) == outcome
+
+
+def test_hostile_strings_are_text() -> None:
+    from fcvi.report.json_report import as_json
+
+    report = an_evil_report()
+    report.date, report.lab, report.item = "2026-01-01T00:00:00Z", {"name": EVIL, "number": EVIL}, {"serial": EVIL}
+    files = certificate.render(as_json(report), certificate.facts_of(report), {EVIL: "0" * 64})
+    page = Page(files["certificate.html"].decode())
+    assert page.problems == [] and page.named("script") == [] and page.named("img") == []
+    assert jsonschema.Draft202012Validator(SCHEMA).is_valid(json.loads(files["certificate.json"]))
+
+
+@pytest.mark.skipif(chromium() is None, reason="no chromium here: the page is checked by its structure only")
+@pytest.mark.parametrize("name, width", [("desktop", 1280), ("phone", 500)])
+def test_a_browser_shows_it(name: str, width: int, certified: Path, tmp_path: Path) -> None:
+    image = tmp_path / "shot.png"
+    assert screenshot(certified / "certificate.html", image, width) == (width, 1600)
+    assert image.stat().st_size > 50_000
+    keep = ROOT / "build/screenshots"
+    keep.mkdir(exist_ok=True)
+    shutil.copy(image, keep / f"certificate-{name}.png")

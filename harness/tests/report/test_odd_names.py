@@ -1,0 +1,60 @@
+"""What a file is called, or a port calls itself, harms nobody who reads the output with another program."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcvi.flows.rows import flat
+
+from ..conftest import PCAPS, fcvi
+
+CAPTURE = PCAPS / "field/revision-of-no-edition.pcap"
+
+
+@pytest.fixture(name="odd")
+def _odd(tmp_path: Path) -> str:
+    """A capture whose name is not UTF-8."""
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/e\xff.pcap")
+    shutil.copyfile(CAPTURE, path)
+    return path
+
+
+def test_sarif_names_a_file_by_its_bytes(odd: str, tmp_path: Path) -> None:
+    """RFC 3986: the bytes of the name in percent."""
+    done = fcvi("lint", "--trust", "whole", "--sarif", str(tmp_path / "s.sarif"), odd)
+    assert "defect" not in done.stderr and done.returncode in (0, 1), done.stderr
+    results = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]
+    uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results}
+    assert all(uri.endswith("/e%FF.pcap") for uri in uris), uris
+
+
+@pytest.mark.parametrize("command", ["lint", "flows", "explain", "decode"])
+def test_json_has_no_half_of_a_character(command: str, odd: str) -> None:
+    """Strict readers refuse a lone surrogate, which is how Python keeps such a byte."""
+    done = fcvi(command, "--json", odd)
+    assert "\\udcff" not in done.stdout and done.returncode in (0, 1, 4), done.stderr
+    names = _files([json.loads(line) for line in done.stdout.splitlines()])
+    assert names and all(name.endswith("e\\xff.pcap") for name in names)
+
+
+def _files(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [value["file"] for _ in range("file" in value)] + [name for member in value.values() for name in _files(member)]
+    return [name for member in value for name in _files(member)] if isinstance(value, list) else []
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_is_a_formula(first: str) -> None:
+    """A Discriminator is what a port chose."""
+    row = flat({"discriminator": [f'{first}HYPERLINK("x:y")', "plain"], "connection": "1", "latency_us": -1})
+    text = io.StringIO()
+    csv.writer(text).writerow(row.values())
+    assert next(csv.reader(io.StringIO(text.getvalue(), newline=""))) == [f'\'{first}HYPERLINK("x:y")', "plain", "1", "-1"]

@@ -1,0 +1,507 @@
+"""A bank of edits of a certified directory: ``certify --verify`` finds every one, with the hashes made anew where they can be."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Callable
+
+import jsonschema
+import pytest
+
+from conformance import register_all
+from fcvi.engine.files import FileError
+from fcvi.report import canonical, certificate, manifest, verify
+
+from ..conftest import ROOT, fcvi
+
+SCHEMA = json.loads((ROOT / "harness/fcvi/report/certificate.schema.json").read_text())
+LAB = """
+[pics]
+client = true
+unreliable_delivery = true
+class3 = true
+[lab]
+name = "Example Test House"
+number = "ETH-1/2027"
+customer = "Vendor Ltd"
+issued = 2027-01-31
+[item]
+serial = "SN 1"
+firmware = "2.7.1"
+firmware_sha256 = "%s"
+received = 2027-01-12
+""" % ("a" * 64)
+
+Edit = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def standards() -> None:
+    """As the command begins."""
+    register_all()
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with two pairs of keys."""
+    directory = tmp_path_factory.mktemp("keys")
+    for name in ("lab", "other"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / name)], check=True)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory, keys: Path) -> Path:
+    """A signed certification of a device that claims little."""
+    directory = tmp_path_factory.mktemp("certified")
+    (directory / "lab.toml").write_text(LAB)
+    done = fcvi("certify", "--pics", str(directory / "lab.toml"), "--sign", str(keys / "lab"), "--quiet",
+                "--report", str(directory / "r"))  # fmt: skip
+    assert done.returncode == 1 and done.stderr == "", "some of what is mandatory is not claimed"
+    return directory / "r"
+
+
+@pytest.fixture
+def report(certified: Path, tmp_path: Path) -> Path:
+    """A copy to edit."""
+    shutil.copytree(certified, tmp_path / "r")
+    return tmp_path / "r"
+
+
+def load(directory: Path, name: str = "certificate.json") -> Any:
+    """A JSON file."""
+    return json.loads((directory / name).read_text())
+
+
+def rehash(directory: Path) -> None:
+    """Put every hash right that stands in the directory: what a forger would do who knows the formats."""
+    data = load(directory)
+    hashes = {n: certificate.sha256_of(directory / n) for n in data["files"] if (directory / n).is_file()}
+    data["files"] = hashes
+    data["files_sha256"] = certificate.digest({n: h for n, h in hashes.items() if n != "certificate.html"})
+    (directory / "certificate.json").write_bytes(canonical.dumps(data))
+    statement = load(directory, "statement.json")
+    statement["subject"][-1]["digest"]["sha256"] = certificate.sha256_of(directory / "certificate.json")
+    (directory / "statement.json").write_bytes(canonical.dumps(statement))
+    resum(directory)
+
+
+def resum(directory: Path) -> None:
+    """SHA256SUMS anew."""
+    names = [p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()]
+    found = {n: certificate.sha256_of(directory / n) for n in names if n not in (manifest.NAME, manifest.SIGNATURE)}
+    (directory / manifest.NAME).write_bytes(manifest.render(found))
+
+
+def rebuild(directory: Path) -> None:
+    """Make the certificate, its page and all hashes anew from report.json and run.json, by the suite's own code."""
+    report, run = load(directory, "report.json"), load(directory, "evidence/run.json")
+    names = [n for n in load(directory)["files"] if n != "certificate.html"]
+    hashes = {n: certificate.sha256_of(directory / n) for n in names}
+    for name, data in certificate.render(report, certificate.facts_in(run), hashes).items():
+        (directory / name).write_bytes(data)
+    resum(directory)
+
+
+def in_certificate(change: Callable[[dict[str, Any]], object]) -> Edit:
+    """An edit of certificate.json in its canonical form, with the hashes made anew."""
+
+    def edit(directory: Path) -> None:
+        data = load(directory)
+        change(data)
+        (directory / "certificate.json").write_bytes(canonical.dumps(data))
+        if isinstance(data.get("files"), dict) and "files_sha256" in data:
+            rehash(directory)
+        else:
+            resum(directory)
+
+    return edit
+
+
+def in_json(name: str, change: Callable[[dict[str, Any]], object]) -> Edit:
+    """An edit of report.json or run.json in its own form, with certificate and hashes made anew where that is possible."""
+
+    def edit(directory: Path) -> None:
+        data = load(directory, name)
+        change(data)
+        ascii_ = name.startswith("evidence")
+        (directory / name).write_text(json.dumps(data, indent=1, ensure_ascii=ascii_) + "\n", encoding="utf-8")
+        try:
+            rebuild(directory)
+        except Exception:  # pylint: disable=broad-except
+            rehash(directory)  # the code refuses it: then the hashes only
+
+    return edit
+
+
+def in_text(name: str, old: bytes, new: bytes) -> Edit:
+    """An edit of a file's bytes, with the hashes made anew."""
+
+    def edit(directory: Path) -> None:
+        data = (directory / name).read_bytes()
+        assert old in data, f"{name} has no {old!r}"
+        (directory / name).write_bytes(data.replace(old, new, 1))
+        (resum if name == "certificate.json" else rehash)(directory)
+
+    return edit
+
+
+def setting(*path: str | int, to: Any) -> Callable[[dict[str, Any]], object]:
+    """Set the member at this path."""
+
+    def change(data: Any) -> None:
+        for part in path[:-1]:
+            data = data[part]
+        data[path[-1]] = to
+
+    return change
+
+
+def without(*path: str | int) -> Callable[[dict[str, Any]], object]:
+    """Take the member at this path away."""
+
+    def change(data: Any) -> None:
+        for part in path[:-1]:
+            data = data[part]
+        del data[path[-1]]
+
+    return change
+
+
+def first(verdict: str, to: str) -> Callable[[dict[str, Any]], object]:
+    """Give the first requirement of this verdict another one."""
+
+    def change(data: dict[str, Any]) -> None:
+        ident = next(i for i, v in data["requirements"].items() if v == verdict)
+        data["requirements"][ident] = to
+
+    return change
+
+
+def result(of: str, **members: Any) -> Callable[[dict[str, Any]], object]:
+    """Change members of the first result with this verdict."""
+
+    def change(data: dict[str, Any]) -> None:
+        next(r for r in data["results"] if r["verdict"] == of).update(members)
+
+    return change
+
+
+_HELD = ("certificate", "files", "files_sha256")  # which rehash puts right, or without which nothing is a certificate
+
+CERTIFICATE: dict[str, Edit] = {
+    **{
+        f"without {name}": in_certificate(without(name))
+        for name in certificate.members() if name not in ("certificate", "files", *certificate.OPTIONAL)
+    },
+    **{f"null {name}": in_certificate(setting(name, to=None)) for name in certificate.members() if name not in _HELD},
+    "conformant": in_certificate(setting("outcome", to="conformant")),
+    "another number": in_certificate(setting("number", to="ETH-2/2027")),
+    "issued later": in_certificate(setting("issued", to="2029-01-31")),
+    "another date": in_certificate(setting("date", to="2020-01-01T00:00:00Z")),
+    "another customer": in_certificate(setting("lab", "customer", to="Other Ltd")),
+    "another serial": in_certificate(setting("item", "serial", to="SN 2")),
+    "no serial": in_certificate(without("item", "serial")),
+    "a new entry of the lab": in_certificate(setting("lab", "accreditation", to="ISO/IEC 17025")),
+    "another commit": in_certificate(setting("commit", to="0" * 40)),
+    "another suite": in_certificate(setting("suite", "version", to="9.9")),
+    "another catalogue": in_certificate(setting("suite", "catalogue_sha256", to="0" * 64)),
+    "another device": in_certificate(setting("dut", "implementation", to="better")),
+    "a claim more": in_certificate(setting("dut", "pics", "rdma_write", to=True)),
+    "another timer": in_certificate(setting("pixit", "r_a_tov_us", to=1)),
+    "another seed": in_certificate(setting("seed", to=2)),
+    "a boolean for a number": in_certificate(setting("schema", to=True)),
+    "a real for a number": in_certificate(setting("schema", to=2.0)),
+    "no review": in_certificate(setting("review", to=[])),
+    "a milder review": in_certificate(setting("review", 0, "class", to="notice")),
+    "a pass more": in_certificate(setting("summary", "pass", to=9999)),
+    "a requirement passed": in_certificate(first("not-applicable", "pass")),
+    "a requirement failed": in_certificate(first("pass", "fail")),
+    "a requirement forgotten": in_certificate(lambda d: d["requirements"].popitem()),
+    "a requirement invented": in_certificate(setting("requirements", "FCVI-9.9-99", to="pass")),
+    "a failure invented": in_certificate(lambda d: d["failed"].append({"id": "x", "verdict": "fail", "qualifier": None, "reason": ""})),  # noqa: E501
+    "fewer cases apply": in_certificate(setting("cases", "applicable", to=1)),
+    "another list of cases": in_certificate(setting("cases", "applicable_sha256", to="0" * 64)),
+    "incomplete": in_certificate(setting("cases", "complete", to=False)),
+    "frames invented": in_certificate(setting("frames_checked", "FCVI-5.8.1-01", to=7)),
+    "a reason forgotten": in_certificate(lambda d: d["outside"].pop()),
+    "an unknown member": in_certificate(setting("approved", to=True)),
+    "a file forgotten": in_certificate(lambda d: d["files"].pop("report.txt")),
+    "another decision rule": in_certificate(setting("decision_rule", to="everything passes")),
+    "a blank at its end": in_text("certificate.json", b"}}", b"}} "),
+    "a blank inside": in_text("certificate.json", b'"seed":', b'"seed": '),
+    "a duplicate member": in_text("certificate.json", b'"seed":', b'"seed":1,"seed":'),
+    "another escape": in_text("certificate.json", b"Example", b"\\u0045xample"),
+}
+
+PAGES: dict[str, Edit] = {
+    "the page says conformant": in_text("certificate.html", b"<b>not conformant</b>", b"<b>conformant</b>"),
+    "the page has another serial": in_text("certificate.html", b"SN 1", b"SN 2"),
+    "the page has another customer": in_text("certificate.html", b"Vendor Ltd", b"Vendor GmbH"),
+    "the page has one more blank": in_text("certificate.html", b"</html>", b"</html> "),
+    "the statement passes": lambda d: ((d / "statement.json").write_bytes((d / "statement.json").read_bytes().replace(b"FAILED", b"PASSED")), resum(d)),  # noqa: E501
+    "the statement has another subject": lambda d: ((d / "statement.json").write_bytes((d / "statement.json").read_bytes().replace(b"a" * 64, b"b" * 64)), resum(d)),  # noqa: E501
+    "no statement": lambda d: ((d / "statement.json").unlink(), resum(d)),
+    "no manifest": lambda d: (d / "SHA256SUMS").unlink(),
+    "a line of the manifest": lambda d: (d / "SHA256SUMS").write_bytes((d / "SHA256SUMS").read_bytes().replace(b"0", b"1", 1)),
+    "a line more": lambda d: (d / "SHA256SUMS").write_bytes((d / "SHA256SUMS").read_bytes() + b"0" * 64 + b"  x\n"),
+    "a linked manifest": lambda d: ((d / "SHA256SUMS").rename(d.parent / "s"), (d / "SHA256SUMS").symlink_to(d.parent / "s")),
+    "a file more": lambda d: ((d / "more.txt").write_text("x"), resum(d)),
+    "a file less": lambda d: ((d / "report.tap").unlink(), rehash(d)),
+}  # fmt: skip
+
+RUN = "evidence/run.json"
+SOURCES: dict[str, Edit] = {
+    "report: a result passed": in_json("report.json", result("not-applicable", verdict="pass")),
+    "report: a result failed": in_json("report.json", result("pass", verdict="fail")),
+    "report: a result gone": in_json("report.json", lambda d: d["results"].pop()),
+    "report: another reason": in_json("report.json", result("pass", reason="well done")),
+    "report: another qualifier": in_json("report.json", result("pass", qualifier="deviation")),
+    "report: other requirements": in_json("report.json", result("pass", requirements=[])),
+    "report: a finding more": in_json("report.json", result("pass", broken=["FCVI-8.3-05"])),
+    "report: another time": in_json("report.json", result("pass", virtual_us=1)),
+    "report: another wall time": in_json("report.json", result("pass", wall_us=1)),
+    "report: more frames": in_json("report.json", result("pass", frames=99)),
+    "report: another summary": in_json("report.json", setting("summary", "pass", to=1)),
+    "report: a requirement passed": in_json("report.json", first("not-applicable", "pass")),
+    "report: no review": in_json("report.json", setting("review", to=[])),
+    "report: another seed": in_json("report.json", setting("seed", to=5)),
+    "report: another device": in_json("report.json", setting("dut", "implementation", to="better")),
+    "report: a claim more": in_json("report.json", setting("dut", "pics", "rdma_write", to=True)),
+    "report: another timer": in_json("report.json", setting("pixit", "late_us", to=1)),
+    "report: another suite": in_json("report.json", setting("suite", "version", to="9.9")),
+    "report: an unknown member": in_json("report.json", setting("approved", to=True)),
+    "run: one case only": in_json(RUN, lambda d: d.update(cases=d["cases"][:1])),
+    "run: a case less": in_json(RUN, lambda d: d["cases"].pop()),
+    "run: another seed": in_json(RUN, setting("seed", to=5)),
+    "run: another device": in_json(RUN, setting("dut", "implementation", to="better")),
+    "run: a claim more": in_json(RUN, setting("dut", "pics", "send", to=True)),
+    "run: no certification": in_json(RUN, setting("certification", to=False)),
+    "run: another timer": in_json(RUN, setting("pixit", "r_a_tov_us", to=7)),
+    "run: a case not run": in_json(RUN, lambda d: next(c for c in d["cases"] if "not_run" not in c).update(not_run="error", reason="x")),  # noqa: E501
+    "run: a member more": in_json(RUN, setting("approved", to=True)),
+    "run: a member less": in_json(RUN, without("lab")),
+    "run: another suite": in_json(RUN, setting("suite", "version", to="9.9")),
+    "run: a deviation more": in_json(RUN, setting("deviations", to=[{"requirement": None, "case": "*", "reason": "x", "link": None}])),  # noqa: E501
+    "run: a duplicate member": in_text(RUN, b' "seed":', b' "seed": 1,\n "seed":'),
+    "run: a blank at its end": in_text(RUN, b'"evidence": 1', b'"evidence":  1'),
+    "junit: a failure": in_text("junit.xml", b'failures="0"', b'failures="1"'),
+    "tap: a failure": in_text("report.tap", b"\nok 1 ", b"\nnot ok 1 "),
+    "text: a pass more": in_text("report.txt", b" pass", b"0 pass"),
+    "html: passed": in_text("report.html", b"not conformant", b"conformant"),
+    "sarif: nothing": in_text("report.sarif", b"declaration", b"decoration"),
+    "a capture swapped": lambda d: (_swap(d), rehash(d)),
+    "a bit of a capture": lambda d: (_flip(sorted(d.glob("*.pcapng"))[0]), rehash(d)),
+    "a bit of a trace": lambda d: (_retell(d), rehash(d)),
+    "a trace gone": lambda d: (sorted((d / "evidence").glob("*.jsonl"))[0].unlink(), rehash(d)),
+}
+
+
+def _swap(directory: Path) -> None:
+    one, other = sorted(directory.glob("*.pcapng"))[:2]
+    held = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(held)
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def _retell(directory: Path) -> None:
+    """Change a frame of the device in a trace."""
+    for path in sorted((directory / "evidence").glob("*.jsonl")):
+        text = path.read_text()
+        at = text.find('["frame",{')
+        at = text.find('"hex":"', at) if at > 0 else -1
+        if at > 0:
+            at += 60
+            path.write_text(text[:at] + ("0" if text[at] != "0" else "1") + text[at + 1 :])
+            return
+    raise AssertionError("no frame in any trace")
+
+
+BANK = {**CERTIFICATE, **PAGES}
+
+
+def test_the_bank_has_a_hundred_edits() -> None:
+    assert len(BANK) + len(SOURCES) + len(SIGNED) >= 100
+
+
+def test_what_was_not_touched_holds(certified: Path, keys: Path) -> None:
+    found = verify.check(certified, keys / "lab.pub", again=True)
+    assert found.holds() and found.signed == "yes" and found.disagrees == [] and found.files > 200
+    jsonschema.validate(load(certified), SCHEMA)
+
+
+@pytest.mark.parametrize("name", BANK)
+def test_an_edit_of_what_is_derived_is_found_without_judging(name: str, report: Path) -> None:
+    BANK[name](report)
+    try:
+        assert not verify.check(report).holds()
+    except FileError as error:
+        assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_an_edit_of_report_or_evidence_is_found_by_judging_again(name: str, report: Path) -> None:
+    SOURCES[name](report)
+    try:
+        assert not verify.check(report, again=True).holds()
+    except FileError as error:
+        assert "\n" not in str(error)
+
+
+def _everything_anew(directory: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """What nobody can find without a key: evidence changed, and everything else made anew from it by the suite itself."""
+    data = load(directory, RUN)
+    change(data)
+    (directory / RUN).write_text(json.dumps(data, indent=1) + "\n")
+    for path in directory.iterdir():
+        if path.is_file() and path.name not in ("dut.log", manifest.SIGNATURE):
+            path.unlink()
+    fcvi("judge", "--quiet", str(directory))
+
+
+SIGNED: dict[str, Edit] = {
+    "another customer": lambda d: _everything_anew(d, setting("lab", "customer", to="Other Ltd")),
+    "another serial": lambda d: _everything_anew(d, setting("item", "serial", to="SN 2")),
+    "another date": lambda d: _everything_anew(d, setting("date", to="2020-01-01T00:00:00Z")),
+    "another name": lambda d: _everything_anew(d, setting("dut", "implementation", to="better")),
+    "the log": lambda d: ((d / "dut.log").write_text("all is well\n"), rebuild(d)),
+    "no signature": lambda d: (d / "SHA256SUMS.sig").unlink(),
+    "a signature of nonsense": lambda d: (d / "SHA256SUMS.sig").write_text("x"),
+    "an empty signature": lambda d: (d / "SHA256SUMS.sig").write_text(""),
+}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_only_a_signature_finds_what_was_made_anew_as_a_whole(name: str, report: Path, keys: Path) -> None:
+    SIGNED[name](report)
+    found = verify.check(report, keys / "lab.pub")
+    assert not found.holds() and found.signed not in ("", "yes")
+
+
+def test_one_case_of_many_judged_anew_is_not_conformant(report: Path) -> None:
+    """The certificate is bound to the list of applicable cases: a shorter run never is conformant."""
+    _everything_anew(report, lambda d: d.update(cases=[c for c in d["cases"] if "not_run" not in c][:1]))
+    data = load(report)
+    assert data["outcome"] != "conformant" and data["cases"]["complete"] is False
+    assert certificate.outcome({"summary": {"pass": 1, "fail": 0, "inconclusive": 0, "error": 0}, "review": [], "deviations": []}, False) == "inconclusive"  # noqa: E501
+
+
+def test_another_key_is_told(report: Path, keys: Path) -> None:
+    done = fcvi("certify", "--verify", str(report), "--key", str(keys / "other.pub"))
+    assert done.returncode == 1 and "SHA256SUMS.sig is not a signature of SHA256SUMS with other.pub" in done.stdout
+    done = fcvi("certify", "--verify", str(report), "--key", str(keys / "lab.pub"))
+    assert done.returncode == 0 and "signed with the key" in done.stdout
+    done = fcvi("certify", "--verify", str(report))
+    assert done.returncode == 0 and "nothing shows who made them" in done.stdout
+    for bad in (keys / "lab", keys / "nobody", report / "report.json"):
+        done = fcvi("certify", "--verify", str(report), "--key", str(bad))
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+
+
+def test_the_tools_of_everybody_check_it_too(certified: Path, keys: Path, tmp_path: Path) -> None:
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", manifest.NAME], cwd=certified, check=True)
+    (tmp_path / "allowed").write_text("lab " + (keys / "lab.pub").read_text())
+    subprocess.run(["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "allowed"), "-I", "lab", "-n", "fcvi-certificate",
+                    "-s", str(certified / manifest.SIGNATURE)], input=(certified / manifest.NAME).read_bytes(), check=True)  # fmt: skip  # noqa: E501
+
+
+STATEMENT = {
+    "type": "object", "additionalProperties": False, "required": ["_type", "subject", "predicateType", "predicate"],
+    "properties": {
+        "_type": {"const": "https://in-toto.io/Statement/v1"},
+        "predicateType": {"const": "https://in-toto.io/attestation/test-result/v0.1"},
+        "subject": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/resource"}},
+        "predicate": {
+            "type": "object", "additionalProperties": False, "required": ["result", "configuration"],
+            "properties": {
+                "result": {"enum": ["PASSED", "WARNED", "FAILED"]}, "url": {"type": "string"},
+                "configuration": {"type": "array", "items": {"$ref": "#/$defs/resource"}},
+                **{n: {"type": "array", "items": {"type": "string"}} for n in ("passedTests", "warnedTests", "failedTests")},
+            },
+        },
+    },
+    "$defs": {"resource": {
+        "type": "object", "required": ["digest"],
+        "properties": {"name": {"type": "string"}, "digest": {
+            "type": "object", "minProperties": 1, "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        }},
+    }},
+}  # fmt: skip
+
+
+def test_the_statement_is_one_of_in_toto(certified: Path) -> None:
+    data = load(certified, "statement.json")
+    jsonschema.validate(data, STATEMENT)
+    certificate_hash = hashlib.sha256((certified / "certificate.json").read_bytes()).hexdigest()
+    assert [s["digest"]["sha256"] for s in data["subject"]] == ["a" * 64, certificate_hash]
+    assert data["predicate"]["result"] == "FAILED"
+
+
+def test_a_certificate_states_what_17025_asks(certified: Path) -> None:
+    words = (certified / "certificate.html").read_text()
+    for wanted in (
+        "ETH-1/2027", "Example Test House", "Vendor Ltd", "SN 1", "2.7.1", "2027-01-12", "2027-01-31", "not stated",
+        "relate only to the items tested", "Decision rule", "What a hash does not prove", "Annex B: PICS proforma",
+        "originates Client-Server Connection Setups", "What was not tested, and why",
+    ):  # fmt: skip
+        assert wanted in words, wanted
+    assert 'content: "Certificate ETH-1/2027"' in words and "counter(page)" in words
+
+
+@pytest.mark.skipif(shutil.which("weasyprint") is None or shutil.which("pdfinfo") is None, reason="no weasyprint or pdfinfo here")
+def test_the_pdf_has_its_number_on_every_page(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(LAB)
+    done = fcvi("certify", "--pics", str(tmp_path / "lab.toml"), "--pdf", "--quiet", "--report", str(tmp_path / "r"), timeout=120)
+    assert done.returncode == 1 and done.stderr == ""
+    assert verify.check(tmp_path / "r").holds()
+    text = subprocess.run(["pdftotext", "-layout", str(tmp_path / "r/certificate.pdf"), "-"], capture_output=True, text=True, check=True)  # noqa: E501
+    pages = text.stdout.split("\f")[:-1]
+    assert all(f"page {n} of {len(pages)}" in page and "ETH-1/2027" in page for n, page in enumerate(pages, 1))
+    assert "Annex A" in pages[2] and "Results" in pages[1], "two pages, then the annexes"
+    with (tmp_path / "r/certificate.pdf").open("r+b") as pdf:
+        pdf.write(b"X")
+    assert "certificate.pdf: other than SHA256SUMS says" in str(verify.check(tmp_path / "r"))
+
+
+def test_a_key_that_cannot_sign_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(LAB)
+    done = fcvi("certify", "--pics", str(tmp_path / "lab.toml"), "--sign", str(tmp_path / "lab.toml"), "--quiet",
+                "--report", str(tmp_path / "r"))  # fmt: skip
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1 and "cannot sign" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("[lab]\nname = 3", "lab.name must be words"),
+        ("[lab]\nissued = 'today'", "must be a date"),
+        ("[lab]\nnumber = '\"} body { display: none'", "lab.number must be letters"),
+        ("[item]\nfirmware_sha256 = 'abc'", "64 hexadecimal digits"),
+        ("[item]\nprice = '1'", "unknown entry 'price' of [item]"),
+        ("lab = 3", "[lab] must be a table"),
+    ],
+)
+def test_bad_entries_are_one_line(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(text)
+    done = fcvi("run", "--pics", str(tmp_path / "lab.toml"), "--select", "D.R1")
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_canonical_json_has_one_form() -> None:
+    data = {"b": [1, None, True], "a": {"z": "\u00e9\n", "y": "\ud800"}}
+    assert canonical.dumps(data) == b'{"a":{"y":"\\ud800","z":"\xc3\xa9\\n"},"b":[1,null,true]}'
+    assert canonical.loads(canonical.dumps(data), "x") == data
+    with pytest.raises(FileError, match="there twice"):
+        canonical.loads(b'{"a":1,"a":1}', "x")
+    assert copy.deepcopy(data) == data

@@ -1,0 +1,36 @@
+"""The book of VIPL between two agents over VI/TCP: our libvipl fails nothing, and a NIC closes although a handler still runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+from ..conftest import FCVI, ROOT
+
+AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
+#: What VI/TCP cannot say (A07, A110, A111), disconnections that handlers are told of, and some of the rest.
+SELECT = "VIPL.C15/size-*,VIPL.C28,VIPL.K3,VIPL.C48,VIPL.X19,VIPL.X20,VIPL.S2,VIPL.Q2,VIPL.E3"
+TAKEN = {"VIPL.C28/size": "A07", "VIPL.C48": "A111", "VIPL.K3/server-enabled": "A110", "VIPL.K3/server-off": "A110"}
+
+
+def free_port() -> int:
+    """A TCP port that neither of the two addresses has in use."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        with socket.create_server(("127.0.0.2", port)):
+            return port
+
+
+def test_two_agents_over_vitcp(tmp_path: Path) -> None:
+    port = free_port()
+    agents = [f"exec:{AGENT} --on vitcp:127.0.0.{end}:{port}" for end in (1, 2)]
+    done = subprocess.run([str(FCVI), "run", "--quiet", "--dut", "api", "--agent", agents[0], "--agent2", agents[1],
+                           "--rpc-timeout", "30", "--select", SELECT, "--report", str(tmp_path / "r")],
+                          capture_output=True, text=True, timeout=250, check=False)  # fmt: skip
+    results = json.loads((tmp_path / "r/report.json").read_text())["results"]
+    assert [(r["id"], r["reason"]) for r in results if r["verdict"] in ("fail", "error")] == [], done.stderr
+    assert {r["id"]: r["errata"][0] for r in results if r["qualifier"] == "interpretation"} == TAKEN
+    assert len(results) > 20

@@ -1,0 +1,197 @@
+"""``fcvi lint`` and ``decode`` of captured VI/TCP: what is found, that TCP's division changes nothing, and that what a capture
+does not show accuses nobody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ..conftest import ROOT, fcvi
+from .vitcp_conversations import CONVERSATIONS, Packet, packets, write, write_tagged
+
+SAMPLES = ROOT / "pcaps/vitcp"
+
+
+def lint(*paths: Path | str) -> tuple[list[dict[str, Any]], dict[str, Any], int]:
+    """The findings, the summary and the status. The records add up."""
+    done = fcvi("lint", "--json", *map(str, paths))
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    summary = lines.pop()["summary"]
+    records = summary["records"]
+    assert records["judged"] + sum(records["not_judged"].values()) + sum(records["foreign"].values()) == records["all"]
+    return lines, summary, done.returncode
+
+
+def said(findings: list[dict[str, Any]]) -> list[Any]:
+    """What the findings are about, without the record that showed it."""
+    names = ("name", "requirement", "class", "erratum", "connection", "direction", "offset", "byte", "seen", "required")
+    return sorted([str({"name": Path(finding["file"]).name, **finding}[name]) for name in names] for finding in findings)
+
+
+def test_each_breach_and_each_reading(tmp_path: Path) -> None:
+    """Of each capture of pcaps/vitcp, which are what the conversations make."""
+    findings = lint(*(SAMPLES / f"{name}.pcap" for name in CONVERSATIONS))[0]
+    for name, conversation in CONVERSATIONS.items():
+        write(tmp_path / name, packets(conversation.steps))
+        assert (SAMPLES / f"{name}.pcap").read_bytes() == (tmp_path / name).read_bytes()
+        found = [(f["requirement"], f["class"], f["erratum"]) for f in findings if Path(f["file"]).stem == name]
+        assert sorted(found, key=str) == sorted(conversation.found, key=str), name
+    assert {path.stem for path in SAMPLES.glob("*.pcap")} == set(CONVERSATIONS)
+
+
+@pytest.mark.parametrize("name", ["good", "nops-are-counted", "no-credit"])
+def test_the_status_and_what_was_seen(name: str) -> None:
+    _, summary, status = lint(SAMPLES / f"{name}.pcap")
+    assert status == (1 if name == "no-credit" else 0)
+    assert summary["vitcp"] == {"pdus": len(CONVERSATIONS[name].steps), "profile": "T0"}
+
+
+def shuffled(taken: list[Packet], random: Random) -> list[Packet]:
+    """Segments of one direction out of order, some twice, some with the bytes of the one before."""
+    found = list(taken)
+    for at in range(4, len(found) - 1):
+        if found[at].direction == found[at + 1].direction and random.random() < 0.3:
+            found[at], found[at + 1] = found[at + 1], found[at]
+    twice: list[Packet] = []
+    for packet in found:
+        twice.append(packet)
+        if packet.data and random.random() < 0.3:
+            twice.append(packet)
+        last = [p for p in twice[:-1] if p.direction == packet.direction and p.sequence + len(p.data) == packet.sequence and p.data]
+        if packet.data and last and random.random() < 0.3:
+            twice.append(packet._replace(sequence=last[-1].sequence, data=last[-1].data + packet.data))
+    return twice
+
+
+@pytest.mark.parametrize("how", ["bytes", "pieces", "shuffled", "wrapped"])
+def test_how_tcp_divides_it_changes_nothing(how: str, tmp_path: Path) -> None:
+    """Byte by byte, in pieces, out of order, sent again, overlapping (2.2.2.2.3, 2.2.2.2.5)."""
+    names = sorted(name for name in CONVERSATIONS if "longer" not in name)
+    for number, name in enumerate(names):
+        steps = CONVERSATIONS[name].steps
+        path = tmp_path / f"{name}.pcap"
+        if how == "bytes":
+            write(path, packets(steps, (1,)))
+        elif how == "shuffled":
+            write(path, shuffled(packets(steps, (7, 24, 30, 100), number), Random(number)))
+        else:
+            write(path, packets(steps, (1, 5, 24, 300), number), first=(0xFFFFFFF0, 0x7FFFFFF0))
+    assert said(lint(*(tmp_path / f"{name}.pcap" for name in names))[0]) == said(lint(*(SAMPLES / f"{n}.pcap" for n in names))[0])
+
+
+@pytest.mark.parametrize("breach", sorted(CONVERSATIONS))
+def test_two_vlans_with_the_same_addresses_are_two_connections(breach: str, tmp_path: Path) -> None:
+    """Each is judged as if it were alone, wherever their sequence numbers lie."""
+    for other in ((0xFFFFFF00, 7000), (0xFFFFFF10, 7100), (5, 9)):
+        good = [(200, p, (0xFFFFFF00, 7000)) for p in packets(CONVERSATIONS["good"].steps)]
+        bad = [(300, p, other) for p in packets(CONVERSATIONS[breach].steps, (30,))]
+        both = [frame for pair in zip(good, bad) for frame in pair] + good[len(bad) :] + bad[len(good) :]
+        write_tagged(tmp_path / "both.pcap", both)
+        findings, summary, _ = lint(tmp_path / "both.pcap")
+        found = [(f["requirement"], f["class"], f["erratum"]) for f in findings]
+        assert sorted(found, key=str) == sorted(CONVERSATIONS[breach].found, key=str)
+        assert summary["vitcp"]["pdus"] == len(CONVERSATIONS["good"].steps) + len(CONVERSATIONS[breach].steps)
+
+
+@pytest.mark.parametrize("tags", [(100, 0), (0, 100), (100, 200)])
+def test_a_mirror_that_tags_one_direction_only(tags: tuple[int, int], tmp_path: Path) -> None:
+    """What a switch mirrors may be tagged on its way in and not on its way out: it is one connection all the same."""
+    names = sorted(CONVERSATIONS)
+    for name in names:
+        taken = [(tags[p.direction], p, (0xFFFFFF00, 7000)) for p in packets(CONVERSATIONS[name].steps)]
+        write_tagged(tmp_path / f"{name}.pcap", taken)
+    assert said(lint(*(tmp_path / f"{n}.pcap" for n in names))[0]) == said(lint(*(SAMPLES / f"{n}.pcap" for n in names))[0])
+
+
+def test_a_finding_names_the_record_of_its_byte(tmp_path: Path) -> None:
+    """Data Offset begins at byte 4: in pieces of 3 it lies in the second record of its PDU."""
+    path = tmp_path / "c.pcap"
+    taken = packets(CONVERSATIONS["first-offset-not-zero"].steps, (3,))
+    write(path, taken)
+    finding = lint(path)[0][0]
+    begin = next(n for n, p in enumerate(taken, 1) if p.direction == 0 and p.sequence == 1 + finding["offset"])
+    assert finding["frame"] == begin + 1 and finding["byte"] == 4
+
+
+@pytest.mark.parametrize("name", sorted(CONVERSATIONS))
+def test_what_is_missing_accuses_nobody(name: str, tmp_path: Path) -> None:
+    """Whatever one segment is lost, wherever the capture begins: nothing is found that is not there."""
+    conversation = CONVERSATIONS[name]
+    there = {requirement for requirement, _, _ in conversation.found}
+    whole = packets(conversation.steps, (400,))
+    cases = [whole[:n] + whole[n + 1 :] for n in range(len(whole))]
+    cases += [whole[n:] for n in (1, 2, 4, 6)]
+    cases += [[p for p in whole if p.direction == d] for d in (0, 1)]
+    for number, taken in enumerate(cases):
+        write(tmp_path / f"{number}.pcap", taken)
+    findings = lint("--tcp-port", "50444", *tmp_path.glob("*.pcap"))[0]
+    assert {f["requirement"] for f in findings if f["class"] != "notice"} <= there
+
+
+def test_a_snap_length_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "cut.pcap"
+    write(path, packets(CONVERSATIONS["good"].steps), snap=90)
+    findings, summary, status = lint(path)
+    assert findings == [] and status == 2
+    write(path, packets(CONVERSATIONS["good"].steps), snap=120)
+    findings, summary, status = lint(path)
+    assert findings == [] and any("cut off" in reason for reason in summary["records"]["not_judged"])
+
+
+def test_other_tcp_is_foreign(tmp_path: Path) -> None:
+    path = tmp_path / "http.pcap"
+    write(path, packets([(0, b"GET / HTTP/1.1\r\n\r\n"), (1, b"HTTP/1.1 200 OK\r\n\r\n")]))
+    findings, summary, status = lint(path)
+    assert findings == [] and status == 2 and summary["records"]["foreign"] == {"TCP": 5}
+    assert lint("--wire", "tcp", path)[1]["records"]["foreign"] != {"TCP": 5}
+
+
+def test_decode_shows_pdus_where_they_end(tmp_path: Path) -> None:
+    path = tmp_path / "c.pcap"
+    steps = CONVERSATIONS["good"].steps
+    write(path, packets(steps, (11,)))
+    done = fcvi("decode", "--json", str(path))
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    told = [line for line in lines if line["record"] == "pdu"]
+    assert [line["length"] for line in told] == [len(data) for _, data in steps]
+    assert [line["direction"] for line in told] == [direction for direction, _ in steps]
+    done = fcvi("decode", "--summary", "--family", "vitcp", str(SAMPLES / "good.pcap"))
+    assert len(done.stdout.splitlines()) == len(steps)
+
+
+def test_flows_list_connections() -> None:
+    """What went each way, by the conversation; each line by its schema, and those of lint and decode by theirs."""
+    schema = json.loads((ROOT / "harness/fcvi/vitcp/flows.schema.json").read_text())
+    done = fcvi("flows", "--wire", "tcp", "--json", *map(str, SAMPLES.glob("*.pcap")))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == len(CONVERSATIONS)
+    for row in rows:
+        jsonschema.validate(row, schema)
+        name = Path(row["file"]).stem
+        assert sum(sum(sent["pdus"].values()) for sent in row["sent"]) == len(CONVERSATIONS[name].steps)
+        assert row["whole"] and not row["missing"] and row["caller"] == "192.0.2.1:49200"
+    good = next(row for row in rows if Path(row["file"]).stem == "good")
+    assert good["answer"] == "Connect Accept" and good["mtu"] == 4096 and good["reliable"] and good["flow_control"]
+    assert [sent["messages"] for sent in good["sent"]] == [4, 3]
+    for command in ("lint", "decode"):
+        its = json.loads((ROOT / f"harness/fcvi/commands/schemas/{command}.schema.json").read_text())
+        for line in fcvi(command, "--json", str(SAMPLES / "no-credit.pcap")).stdout.splitlines():
+            jsonschema.validate(json.loads(line), its)
+
+
+def test_flows_without_vitcp() -> None:
+    done = fcvi("flows", "--wire", "tcp", str(ROOT / "pcaps/crafted/fcip.pcap"))
+    assert done.returncode == 2 and "no connection of VI/TCP" in done.stderr
+
+
+@pytest.mark.parametrize("what, row", [("length", "VITCP-3.2.1-04"), ("handle", "VITCP-3.2.1-03"), ("address", "VITCP-3.2.1-02")])
+def test_the_segments_of_an_rdma_write_have_one_header(what: str, row: str) -> None:
+    """3.2.1: the second segment of a Write names another length, region or address than the first."""
+    done = fcvi("lint", "--json", str(ROOT / f"pcaps/field/vitcp-rdma-{what}-changes.pcap"))
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [f["requirement"] for f in found if f.get("class") == "violation"] == [row]
