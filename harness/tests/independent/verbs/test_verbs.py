@@ -270,17 +270,28 @@ def _both(agents: List[Agent], what: Any) -> None:
             agent.turn()
 
 
+def served(path: Path) -> socket.socket:
+    """A connection to the agent, which may not be listening yet: its name appears before it listens."""
+    end = time.monotonic() + 10
+    while True:
+        client = socket.socket(socket.AF_UNIX)
+        try:
+            client.connect(str(path))
+            return client
+        except OSError:
+            client.close()
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
 def test_unix_socket(tmp_path: Path) -> None:
     """One suite after the other on a Unix socket."""
     path = tmp_path / "agent"
     with subprocess.Popen([sys.executable, str(HERE / "agent.py"), "--socket", str(path)]) as process:
         try:
-            end = time.monotonic() + 10
-            while not path.exists() and time.monotonic() < end:
-                time.sleep(0.01)
             for _ in range(2):
-                with socket.socket(socket.AF_UNIX) as client:
-                    client.connect(str(path))
+                with served(path) as client:
                     client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":2}}\n')
                     assert json.loads(client.makefile().readline())["result"]["clock"] == "real"
         finally:
