@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 from . import faults as faults_2007
-from .choices import CHOICES, Choices
+from .choices import CHOICES
+from .chosen import Choices
 from .faults import Faults
 from .port import Port
 from .rev1 import choices as choices_rev1
@@ -34,7 +35,7 @@ class Edition:
 
     def choose(self, settings: Iterable[str] = ()) -> Choices:
         """The choices of this edition with these settings."""
-        return Choices(settings, self.choices)
+        return Choices(self.choices, settings)
 
 
 def _pics_2007(choose: Choices) -> Dict[str, Any]:

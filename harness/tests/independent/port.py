@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from . import els
-from .choices import Choices
+from .chosen import Choices
 from .clock import Clock, Timer
 from .disconnect import Disconnects
 from .faults import Faults

@@ -10,12 +10,13 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .choices import Choices, shown
+from .chosen import Choices, shown
+from .parameters import BadParams, Params, Refused, natural, need
 from .editions import EDITIONS, OF_2007, Edition
 from .faults import Faults
 from .port import Port
 from .setup import attributes_json
-from .vipl import BadParams, Handler, Params, Refused, Vipl, natural, need
+from .vipl import Handler, Vipl
 from .wire import Attributes, Frame, NetAddress
 
 PARSE, REQUEST, METHOD, PARAMS, NO_RESET, GONE = -32700, -32600, -32601, -32602, -32000, -32001

@@ -11,7 +11,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import pytest
 
-from .choices import CHOICES, Choices
+from .choices import CHOICES
+from .chosen import Choices
 from .faults import ATTACHMENT, BEHAVIOUR, FRAME_FAULTS, IU_FAULTS, Faults, listing
 from .rpc import Server
 
@@ -34,7 +35,7 @@ class Node:
     """One endpoint in this process."""
 
     def __init__(self, me: int, settings: List[str], fault: Optional[str]) -> None:
-        self.server = Server(Choices(settings), Faults(fault), self._line)
+        self.server = Server(Choices(CHOICES, settings), Faults(fault), self._line)
         self.frames: List[Dict[str, Any]] = []
         self.sent: List[Dict[str, Any]] = []
         self.events: List[Dict[str, Any]] = []

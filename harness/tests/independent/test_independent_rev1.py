@@ -24,7 +24,8 @@ from fcvi.engine.protocol import judging_by, put_in_force
 from fcvi.engine.results import Result
 
 from .editions import EDITIONS
-from .rev1.choices import CHOICES, N
+from .chosen import N
+from .rev1.choices import CHOICES
 from .rev1.faults import listing
 from .rpc import Closed, Server
 from ..inside import InsideDut

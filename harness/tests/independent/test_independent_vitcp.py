@@ -22,7 +22,8 @@ from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.dut.rpc import RpcDut
 from conformance.vitcp.book import PROTOCOL
 
-from .vitcp.choices import CHOICES, N, Choices
+from .chosen import N, Choices
+from .vitcp.choices import CHOICES
 from .vitcp.faults import BEHAVIOUR, DEGENERATE, WIRE, Faults, listing
 from .vitcp.rpc import Closed, Server
 from ..inside import InsideDut
@@ -51,7 +52,7 @@ def book() -> Iterator[None]:
 def inside(choices: Sequence[str], fault: Optional[str]) -> Dut:
     """The endpoint in this process."""
     spec = f"independent VI/TCP {' '.join(choices)} {fault or ''}"
-    return InsideDut(spec, lambda write: Server(Choices([*choices]), Faults(fault), write), Closed)
+    return InsideDut(spec, lambda write: Server(Choices(CHOICES, [*choices]), Faults(fault), write), Closed)
 
 
 def program(choices: Sequence[str], fault: Optional[str]) -> Dut:

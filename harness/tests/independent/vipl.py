@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from .message import Memory
+from .parameters import BadParams, Params, Refused, hex_bytes, natural, need, timeout
 from .port import Port
 from .setup import REJECT, ClientSetup, ServerSetup
 from .vi import STATE_NAMES, Call, Descriptor, Vi
@@ -16,7 +17,6 @@ LEVELS = {
     "VIP_SERVICE_RELIABLE_DELIVERY": 2,
     "VIP_SERVICE_RELIABLE_RECEPTION": 3,
 }
-Params = Dict[str, Any]
 Handler = Callable[[Params, Call], None]
 
 
@@ -31,39 +31,6 @@ CALLS = {
 }
 
 
-class BadParams(Exception):
-    """A missing member or a wrong type: error -32602."""
-
-
-class Refused(Exception):
-    """A value that VIPL refuses with a return code."""
-
-
-def need(params: Params, name: str, kind: type, default: Any = ...) -> Any:
-    """A member of the parameters, checked."""
-    value = params.get(name, default)
-    if value is ... or (value is not default and (not isinstance(value, kind)
-                                                  or (kind is int and isinstance(value, bool)))):
-        raise BadParams(f"{name} must be {kind.__name__}")
-    return value
-
-
-def natural(params: Params, name: str, default: Any = ...) -> int:
-    """A member that is an integer of zero or more."""
-    value: int = need(params, name, int, default)
-    if value is not default and value < 0:
-        raise BadParams(f"{name} must not be negative")
-    return value
-
-
-def hex_bytes(params: Params, name: str) -> bytes:
-    """A member that is a byte string."""
-    try:
-        return bytes.fromhex(need(params, name, str))
-    except ValueError:
-        raise BadParams(f"{name} must be hexadecimal") from None
-
-
 def address(params: Params, name: str) -> NetAddress:
     """A VIP_NET_ADDRESS; Discriminators have 16 to 128 bytes."""
     value = need(params, name, dict)
@@ -71,11 +38,6 @@ def address(params: Params, name: str) -> NetAddress:
     if len(found.host) != 16 or not 16 <= len(found.discriminator) <= 128:
         raise Refused("VIP_INVALID_PARAMETER")
     return found
-
-
-def timeout(params: Params) -> Optional[int]:
-    """Timeout in microseconds, None for VIP_INFINITE."""
-    return None if params.get("Timeout") is None else natural(params, "Timeout")
 
 
 class Vipl:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Dict, Tuple
+from ..chosen import N, Table
 
-N = "NUMBER"  # a value written as a number: NUMBER:lowest:highest:default
-
-CHOICES: Dict[str, Tuple[str, str]] = {
+CHOICES: Table = {
     # Frames and Sequences
     "rx_id": ("assigned|ffff", "the responder's RX_ID (FC-PH)"),
     "seq_id": ("sequential|random|even|alternate", "SEQ_ID of the next Sequence (5.4)"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple
 
-from ..choices import Choices
+from ..chosen import Choices
 from ..vi import Call, Descriptor
-from ..vipl import CALLS, MAX_TRANSFER, BadParams, Params, Refused, Vipl, hex_bytes, natural, need, timeout
+from ..parameters import BadParams, Params, Refused, hex_bytes, natural, need, timeout
+from ..vipl import CALLS, MAX_TRANSFER, Vipl
 from .memory import Region
 from .setup import ClientSetup
 from .vi import Rev1Descriptor, Rev1Vi

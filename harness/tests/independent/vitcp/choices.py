@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, Tuple
-
-N = "NUMBER"  # a value written as a number: NUMBER:lowest:highest:default
+from ..chosen import N, Table
 
 #: name: (values, the default first; why each is legal). "other reading": the suite marks a run with it `interpretation`.
-CHOICES: Dict[str, Tuple[str, str]] = {
+CHOICES: Table = {
     # Segments
     "segment": (f"{N}:1:65495:1400", "payload bytes of a segment (2.2.2.2.3: any division)"),
     "first_number": (f"{N}:0:4294967295:4096", "the first Message Number (3.1)"),
@@ -78,47 +76,3 @@ CHOICES: Dict[str, Tuple[str, str]] = {
     "cut": (f"{N}:1:30000:30000", "bytes in a stream.data (any cut)"),
     "clock_next": ("yes|no", "the clock.next method and next_us"),
 }
-
-
-class Choices:
-    """The values in force; a wrong name or value is a ValueError that says what is right."""
-
-    def __init__(self, settings: Iterable[str] = ()) -> None:
-        self._values = {name: _default(values) for name, (values, _) in CHOICES.items()}
-        for setting in settings:
-            name, equals, value = setting.partition("=")
-            if name not in CHOICES or not equals:
-                raise ValueError(f"--choose {setting}: no such choice, see --list-choices")
-            if not _legal(CHOICES[name][0], value):
-                raise ValueError(f"--choose {setting}: {name} takes {shown(CHOICES[name][0])}")
-            self._values[name] = value
-
-    def __call__(self, name: str) -> str:
-        return self._values[name]
-
-    def number(self, name: str) -> int:
-        """The value of a choice that is a number."""
-        return int(self._values[name])
-
-    def yes(self, name: str) -> bool:
-        """Whether a yes/no choice is yes."""
-        return self._values[name] == "yes"
-
-
-def shown(values: str) -> str:
-    """The values of a choice for people: the default first."""
-    if not values.startswith(N):
-        return values
-    _, low, high, default = values.split(":")
-    return f"{default}|{low}..{high}"
-
-
-def _default(values: str) -> str:
-    return values.rsplit(":", 1)[1] if values.startswith(N) else values.split("|")[0]
-
-
-def _legal(values: str, value: str) -> bool:
-    if not values.startswith(N):
-        return value in values.split("|")
-    _, low, high, _ = values.split(":")
-    return value.isascii() and value.isdigit() and int(low) <= int(value) <= int(high)

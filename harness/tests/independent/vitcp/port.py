@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..clock import Clock
-from .choices import Choices
+from ..chosen import Choices
 from .faults import Faults
 from .setup import Passive, Waits
 from .stream import Stream, address_json

@@ -9,13 +9,15 @@ import sys
 from typing import Any, Callable, Dict, List, Optional
 
 from . import faults as fault_table
-from .choices import CHOICES, Choices, shown
+from ..chosen import Choices, shown
+from ..parameters import BadParams, Params, Refused, natural, need
+from .choices import CHOICES
 from .faults import Faults
 from .port import Port, host_of
 from .setup import Address
 from .stream import Stream
 from .vi import Attributes
-from .vipl import CALLS, MAX_TRANSFER, BadParams, Params, Refused, Vipl, natural, need
+from .vipl import CALLS, MAX_TRANSFER, Vipl
 
 PARSE, REQUEST, METHOD, PARAMS, NO_RESET, GONE = -32700, -32600, -32601, -32602, -32000, -32001
 ANSWERS_FIRST = ("VipPostSend", "VipPostRecv")
@@ -266,7 +268,7 @@ def main() -> int:
             print(name, second, third, sep="\t")
         return 0
     try:
-        choose, faults = Choices(args.choose), Faults(args.fault)
+        choose, faults = Choices(CHOICES, args.choose), Faults(args.fault)
     except ValueError as problem:
         parser.error(str(problem))
 

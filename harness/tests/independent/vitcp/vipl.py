@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
+from ..parameters import BadParams, Params, Refused, hex_bytes, natural, need, timeout
 from .port import Port
 from .setup import REJECT, Active, Address, Passive, Wait
 from .vi import FLUSHED, LEVELS, STATE_NAMES, Attributes, Call, Descriptor, Memory, Vi
 
 MAX_TRANSFER = 1 << 22
 LEVEL_NUMBERS = {name: number for number, name in LEVELS.items()}
-Params = Dict[str, Any]
 Handler = Callable[[Params, Call], None]
 
 CALLS = {
@@ -21,43 +21,6 @@ CALLS = {
     "VipRegisterMem": "_register_mem", "VipDeregisterMem": "_deregister_mem",
     "VipPostSend": "_post_send", "VipPostRecv": "_post_recv", "VipSendDone": "_send_done", "VipRecvDone": "_recv_done",
 }
-
-
-class BadParams(Exception):
-    """A missing member or a wrong type: error -32602."""
-
-
-class Refused(Exception):
-    """A value that VIPL refuses with a return code."""
-
-
-def need(params: Params, name: str, kind: type, default: Any = ...) -> Any:
-    """A member of the parameters, checked."""
-    value = params.get(name, default)
-    if value is ... or (value is not default and (not isinstance(value, kind) or (kind is int and isinstance(value, bool)))):
-        raise BadParams(f"{name} must be {kind.__name__}")
-    return value
-
-
-def natural(params: Params, name: str, default: Any = ...) -> int:
-    """A member that is an integer of zero or more."""
-    value: int = need(params, name, int, default)
-    if value is not default and value < 0:
-        raise BadParams(f"{name} must not be negative")
-    return value
-
-
-def hex_bytes(params: Params, name: str) -> bytes:
-    """A member that is a byte string."""
-    try:
-        return bytes.fromhex(need(params, name, str))
-    except ValueError:
-        raise BadParams(f"{name} must be hexadecimal") from None
-
-
-def timeout(params: Params) -> Optional[int]:
-    """Timeout in microseconds, None for VIP_INFINITE."""
-    return None if params.get("Timeout") is None else natural(params, "Timeout")
 
 
 class Vipl:
