@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any, Callable, Iterator, Mapping, Optional, Protocol, Sequence
 
+from . import proof
 from .attachment import SETTLE_US, Dut, DutError, Notification
 from .own_part import OwnPart
 from .pixit import Pixit
@@ -84,6 +85,8 @@ class Scenario:
         self._cancels = False  # the case has ended a process of the device: what is open there is cancelled
         self._levels = levels
         self.checked: set[str] = set()  # the requirements that a check named, whatever came of it
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.begin()
 
     # ---- time ----
 
@@ -204,6 +207,7 @@ class Scenario:
         if note.method == "completion":
             self.completions.append(parse_completion(note.params, note.earliest_us, note.time_us))
             self._reported.append(self.completions[-1])
+            self._told("completion", self.completions[-1])
             self.log.append(Told(note.time_us, "completion", note.params))
         elif note.method == "error":
             code = note.params.get("code")
@@ -211,11 +215,13 @@ class Scenario:
             if not isinstance(code, str) or not (vi is None or is_number(vi)):
                 raise DutError(f"error notification broke the DUT protocol: {as_json(note.params, 120)}")
             self.errors.append((vi, code))
-            self._reported.append((vi, code))
+            self._reported.append(self.errors[-1])
+            self._told("error", self.errors[-1])
             self.log.append(f"{note.time_us} us: VipErrorCallback {code} for vi {vi}")
         elif note.method == "state":
             self.states.append((int(note.params.get("vi", -1)), str(note.params.get("state"))))
             self._reported.append(self.states[-1])
+            self._told("state", self.states[-1])
             self.log.append(Told(note.time_us, "state", note.params))
         elif note.method == "stranger":
             self._met(note)
@@ -236,6 +242,33 @@ class Scenario:
         """
         place = next(n for n, one in enumerate(self._reported) if one is completion)
         return [said[1] for said in self._reported[:place] if not isinstance(said, Completion) and said[0] == completion.vi]
+
+    # ---- what the checks are about (proof.py) ----
+
+    def note(
+        self, primitive: str, requirement: str, *looks: proof.Look, condition: bool = False, wanted: Sequence[Any] = (),
+        tolerated: Optional[Mapping[Any, str]] = None, since_us: Optional[int] = None,
+    ) -> None:  # fmt: skip
+        """A check is made, of something that the case looked at; see Recorder.note."""
+        if proof.ACTIVE is not None:
+            since = self.now_us if since_us is None else since_us
+            proof.ACTIVE.note(primitive, requirement, looks, self.sight, condition, wanted, tolerated, since)
+
+    def sight(self, look: proof.Look) -> Optional[proof.Sight]:
+        """What was looked at, in words from which a device can be made; None for what is none of the device's."""
+        assert proof.ACTIVE is not None
+        if look.what in ("call", "return", "member") and isinstance(look.thing, Call):
+            call = look.thing
+            name = "return" if look.what == "return" else look.name
+            nth = proof.ACTIVE.ordinal(call.method, call)
+            return proof.Sight(look.what, call.method, nth, name, call.reply.result.get(name, call.reply.done)) if nth else None
+        if look.what in ("completion", "error", "state"):
+            return proof.Sight(look.what, look.what, proof.ACTIVE.ordinal(look.what, look.thing))
+        return None
+
+    def _told(self, what: str, thing: object) -> None:
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.told(what, thing)
 
     # ---- judging ----
 
@@ -262,6 +295,8 @@ class Scenario:
     ) -> None:
         """Record a breach. With an erratum it is tolerated; otherwise the requirement's level decides."""
         self.checked.add(requirement)
+        if proof.ACTIVE is not None and erratum is None:
+            proof.ACTIVE.breach(requirement)
         level = self._levels.get(requirement)
         if level is None:
             raise KeyError(f"{requirement} is not in the catalogue")
@@ -276,9 +311,19 @@ class Scenario:
     def require(self, holds: bool, requirement: str, message: str, seen: object, required: object, **where: Any) -> bool:
         """Record a breach unless the condition holds; the case goes on."""
         self.checked.add(requirement)
+        if proof.ACTIVE is not None:
+            self.note("require", requirement, *self._places(where), condition=True, wanted=(str(required),))
         if not holds:
             self.report(requirement, message, str(seen), str(required), **where)
         return holds
+
+    def _places(self, where: Mapping[str, Any]) -> Sequence[proof.Look]:
+        """What a finding is about: the bits that it names, then the whole of the message."""
+        at, byte, bits = where.get("at"), where.get("byte"), where.get("bits")
+        if at is None:
+            return ()
+        whole = proof.Look("payload", at, "")
+        return (whole,) if byte is None else (proof.Look("field", at, f"@{byte}" + (f"/{bits}" if bits else "")), whole)
 
     def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Seen] = None) -> None:
         """Record a breach that ends the case."""
@@ -293,6 +338,7 @@ class Scenario:
 
     def expect_time(self, received: Seen, nominal_us: int, requirement: str, what: str) -> None:
         """The frame came at this time, within the PIXIT's tolerances."""
+        self.note("expect_time", requirement, proof.Look("time", received, ""), wanted=(nominal_us,))
         self._timed(received.earliest_us, received.time_us, nominal_us, requirement, what, received)
 
     def expect_return(self, call: Call, after_us: int, requirement: str) -> None:
@@ -301,6 +347,7 @@ class Scenario:
         How much later is the control plane's business: nothing bounds it but the time of a call (E123).
         """
         self.checked.add(requirement)
+        self.note("expect_return", requirement, proof.Look("call", call, ""), wanted=(after_us,))
         took = self.now_us - call.started_us
         if took < after_us - self.pixit.early_us:
             self._timed(self.now_us, self.now_us, call.started_us + after_us, requirement, f"the return of {call.method}", None)
@@ -320,6 +367,7 @@ class Scenario:
     def expect_next_timer(self, within_us: int, requirement: str, what: str) -> None:
         """A timer of the DUT runs and fires within this time. Says nothing when the DUT cannot tell."""
         self.checked.add(requirement)
+        self.note("expect_next_timer", requirement, wanted=(within_us,))
         self.settle()
         if self.dut.knows_next:
             due = self.dut.next_us
@@ -335,6 +383,8 @@ class Scenario:
         dut = self.dut
         self.log.append(Told(dut.now_us, method, params))
         call = Call(method, params, dut.request(method, params), dut.now_us, self.all_findings())
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.started(method, call)
         if not self._at_errors:
             self._under_way.append(call)
         self._cancels |= method in _ENDS_A_PROCESS
@@ -354,10 +404,10 @@ class Scenario:
 
     def _heed_answers(self) -> None:
         """A call that ended with an error made the device do nothing: what follows from that is nobody's breach."""
-        done = [call for call in self._under_way if call.done]
+        done = [call for call in self._under_way if call.reply.done]
         if not done:
             return
-        self._under_way = [call for call in self._under_way if not call.done]
+        self._under_way = [call for call in self._under_way if not call.reply.done]
         for call in done:
             error = call.reply.error
             if error is None or (error[0] == CANCELLED and self._cancels):
@@ -389,19 +439,27 @@ class Scenario:
         """
         self.checked.add(requirement)
         limit = self.owed_us(_CALL) if within_us is None else within_us
-        if not self.until(lambda: call.done, limit):
+        since = self.now_us
+        if not self.until(lambda: call.reply.done, limit):
             self.fail(requirement, f"{call.method} did not return", "still blocked", f"within {limit} us")
         code = call.returned()
         self.log.append(f"{self.now_us} us: {call.method} returned {code}")
-        if returns is not None:
-            wanted = [returns] if isinstance(returns, str) else list(returns)
-            self.require(code in wanted, requirement, f"{call.method} returned {code}", code, " or ".join(wanted))
+        wanted = [] if returns is None else [returns] if isinstance(returns, str) else list(returns)
+        self._returned(call, requirement, wanted, since)
+        if wanted and code not in wanted:
+            self.report(requirement, f"{call.method} returned {code}", code, " or ".join(wanted))
         return code
+
+    def _returned(self, call: Call, requirement: str, wanted: Sequence[str], since: int) -> None:
+        """A call was waited for; it has a code where that is checked."""
+        self.note(
+            "finish", requirement, proof.Look("call", call, ""), proof.Look("return", call, ""), wanted=wanted, since_us=since
+        )
 
     def call(self, method: str, **params: Any) -> Call:
         """A VIPL call that does not block. One that gives no answer in the time of a call broke the DUT protocol."""
         call, since = self.start(method, **params), self.now_us
-        came = call.done or self._until(lambda: call.done, self.now_us + self.owed_us(_CALL))
+        came = call.reply.done or self._until(lambda: call.reply.done, self.now_us + self.owed_us(_CALL))
         if self.now_us > since:
             self.held.append((since, self.now_us))
         if not came:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional
 
+from . import proof
 from .attachment import DutError, Reply
 from .json_text import readable
 from .words import as_json, printable
@@ -58,6 +59,8 @@ class Call:
     @property
     def done(self) -> bool:
         """Whether the DUT has answered."""
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("call", self)
         return self.reply.done
 
     def result(self) -> dict[str, Any]:
@@ -79,20 +82,27 @@ class Call:
     def returned(self) -> str:
         """The VIPL return code by name."""
         code = self.result().get("return")
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("return", self)
         if not isinstance(code, str):
             raise DutError(f"the result of {self.method} has no member \"return\" with a VIPL name")
         return _BY_NUMBER.get(code, code)
 
+    def _member(self, name: str) -> Any:
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("member", self, name)
+        return self.result().get(name)
+
     def integer(self, name: str) -> int:
         """An integer out parameter."""
-        value = self.result().get(name)
+        value = self._member(name)
         if isinstance(value, bool) or not isinstance(value, int):
             raise DutError(f"the result of {self.method} has no integer member \"{name}\"")
         return value
 
     def text(self, name: str) -> str:
         """A string out parameter."""
-        value = self.result().get(name)
+        value = self._member(name)
         if not isinstance(value, str):
             raise DutError(f"the result of {self.method} has no string member \"{name}\"")
         if name in _HEXADECIMAL and not _are_digits(value):
@@ -101,7 +111,7 @@ class Call:
 
     def table(self, name: str) -> dict[str, Any]:
         """An object out parameter."""
-        value = self.result().get(name)
+        value = self._member(name)
         if not isinstance(value, dict):
             raise DutError(f"the result of {self.method} has no object member \"{name}\"")
         return value

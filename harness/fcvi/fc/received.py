@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Optional, Sequence, Union
 
 from . import codec, codes, rev1
+from fcvi.engine import proof
 from fcvi.engine.results import Finding
 
 
@@ -67,16 +68,22 @@ class Received:
 
     def fc(self, name: str) -> int:
         """A field of the last frame's header."""
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("field", self, f"FC.{name}")
         return self.frames[-1].header(name)
 
     def dh(self, name: str) -> int:
         """A field of the Device_Header (of the last frame)."""
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("field", self, f"DH.{name}")
         value = rev1.field(self.last, name) if self.last.edition else self.last.get("DH", name)
         assert isinstance(value, int)
         return value
 
     def conn(self, name: str) -> Union[int, bytes]:
         """A field of the connect payload; zero or zeros where the payload is too short to have it."""
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("field", self, f"CONN.{name}")
         if self.last.edition:
             return rev1.of_payload(self.payload, name)
         padded = self.payload.ljust(codec.LENGTH["CONN"], b"\0")
@@ -92,6 +99,9 @@ class Received:
         """FCVI_LOC_ADDR or FCVI_REM_ADDR in the words of 2007: HOST_ADD_LEN, HOST_ADD, and as much of DISCRIM as is used."""
         whole = self.conn(name)
         assert isinstance(whole, bytes)
+        if proof.ACTIVE is not None:
+            for part in ("HOST_ADD_LEN", "HOST_ADD", "DISCRIM_LEN", "DISCRIM"):
+                proof.ACTIVE.look("field", self, f"CONN.{name}.{part}")
         length, host, used, text = (codec.get("ADDR", f, whole) for f in ("HOST_ADD_LEN", "HOST_ADD", "DISCRIM_LEN", "DISCRIM"))
         assert isinstance(length, int) and isinstance(host, bytes) and isinstance(used, int) and isinstance(text, bytes)
         return length, host, text[:used]
@@ -100,10 +110,15 @@ class Received:
         """These fields of FCVI_LOC_ATTRS, in the words of 2007."""
         whole = self.conn("FCVI_LOC_ATTRS")
         assert isinstance(whole, bytes)
+        if proof.ACTIVE is not None:
+            for name in names:
+                proof.ACTIVE.look("field", self, f"CONN.FCVI_LOC_ATTRS.{name}")
         return tuple(codec.get("ATTRS", name, whole) for name in names)
 
     def part(self, structure: str, path: str) -> Union[int, bytes]:
         """A field of a structure of the payload, by its path (codec.within); zero or zeros where the payload is too short."""
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("field", self, f"{structure}.{path}")
         owner, ident, offset = codec.within(structure, path)
         start = BEGINS.get(structure, 0)
         return codec.get(owner, ident, self.payload[start:].ljust(codec.LENGTH[structure], b"\0"), offset)

@@ -6,8 +6,9 @@ It sends IUs and expects them, makes link events, and can put a second port in t
 from __future__ import annotations
 
 from random import Random
-from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
+from typing import AbstractSet, Any, Iterable, Iterator, Mapping, Optional, Sequence
 
+from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
@@ -42,6 +43,7 @@ class Scenario(WireFree):
         self.frames_before_event = 0  # how many there were when the last event of the link came
         self.disconnects: list[int] = []  # when VipDisconnect was called
         self._tolerated: set[str] = set()
+        self._kinds: list[str] = []  # of the frames of the trace, while proof.py records; "" for one of the tester's
 
     # ---- time ----
 
@@ -65,6 +67,31 @@ class Scenario(WireFree):
                 self._take_in(note)
         return tester.answered != before
 
+    # ---- what the checks are about (proof.py) ----
+
+    def sight(self, look: proof.Look) -> Optional[proof.Sight]:
+        if look.what == "peek":
+            return proof.Sight("silence", " ".join(look.thing[0]), (), look.name)
+        if not isinstance(look.thing, Received):
+            return super().sight(look)
+        iu = look.thing
+        value = None if look.what != "field" or look.name.startswith("@") else self._seen(iu, look.name)
+        return proof.Sight(look.what, iu.kind, tuple(self._ordinal(number) for number in iu.numbers), look.name, value)
+
+    @staticmethod
+    def _seen(iu: Received, path: str) -> Any:
+        structure, _, name = path.partition(".")
+        if structure in ("DH", "FC"):
+            return iu.dh(name) if structure == "DH" else iu.fc(name)
+        return None if iu.last.edition else iu.part(structure, name)
+
+    def _ordinal(self, number: int) -> int:
+        """Which frame of its kind the DUT's frame with this number is."""
+        for entry in self.tester.trace[len(self._kinds) :]:
+            ours = entry.sender == "dut"
+            self._kinds.append(kind_of(codec.decode(entry.data, entry.sof, entry.eof, edition=self.tester.edition)) if ours else "")
+        return self._kinds[:number].count(self._kinds[number - 1])
+
     # ---- judging ----
 
     def place(self, iu: Received, name: str) -> dict[str, Any]:
@@ -84,6 +111,7 @@ class Scenario(WireFree):
         self.checked.add(requirement)
         struct = "DH" if name in _DH_FIELDS else "FC"
         seen = iu.dh(name) if struct == "DH" else iu.fc(name)
+        self.note("equal", requirement, proof.Look("field", iu, f"{struct}.{name}"), wanted=(required,), tolerated=tolerated)
         if seen == required:
             return True
         byte, bits = iu.last.where(struct, name)
@@ -120,6 +148,15 @@ class Scenario(WireFree):
     def peek(self, kinds: Iterable[str], exchange: Optional[Exchange] = None) -> Optional[Received]:
         """The oldest frame of these kinds that no expectation has taken, if there is one."""
         wanted = set(kinds)
+        found = self._peek(wanted, exchange)
+        if proof.ACTIVE is not None:
+            if found is None:
+                proof.ACTIVE.look("peek", (sorted(wanted), exchange), _on(exchange))
+            else:
+                proof.ACTIVE.look("message", found)
+        return found
+
+    def _peek(self, wanted: AbstractSet[str], exchange: Optional[Exchange]) -> Optional[Received]:
         for received in self.tester.inbox:
             if received.taken or received.kind not in wanted:
                 continue
@@ -141,9 +178,10 @@ class Scenario(WireFree):
         Unless the case says within_us the DUT has the time of an answer (see owed).
         """
         wanted = [kinds] if isinstance(kinds, str) else list(kinds)
+        any_of, since = set(wanted), self.now_us
         limit = self.owed_us() if within_us is None else within_us
-        self.until(lambda: self.peek(wanted, exchange) is not None, limit)
-        received = self.peek(wanted, exchange) or self._rest_of(wanted, exchange)
+        self.until(lambda: self._peek(any_of, exchange) is not None, limit)
+        received = self._peek(any_of, exchange) or self._rest_of(any_of, exchange)
         names = " or ".join(_iu_name(k) for k in wanted)
         self._awaited(names, requirement, received)
         if received is None:
@@ -152,9 +190,10 @@ class Scenario(WireFree):
             self.fail(requirement, f"no {names}{on} {why}".strip(), self._seen_instead(), f"{names} {until}")
             raise AssertionError("unreachable")
         received.taken = True
+        self.note("expect", requirement, proof.Look("message", received, ""), wanted=wanted, since_us=since)
         return received
 
-    def _rest_of(self, kinds: Sequence[str], exchange: Optional[Exchange]) -> Optional[Received]:
+    def _rest_of(self, kinds: AbstractSet[str], exchange: Optional[Exchange]) -> Optional[Received]:
         """An IU of which frames have come already: what bounds its time is E_D_TOV from frame to frame (FC-FS)."""
         last, patience = -1, self.pixit.e_d_tov_us + self.pixit.late_us
         for _ in range(_MOST_PARTS):
@@ -163,10 +202,10 @@ class Scenario(WireFree):
                 return None
 
             def more(before: int = last) -> bool:
-                return self.peek(kinds, exchange) is not None or self.tester.last_part(kinds, exchange) > before
+                return self._peek(kinds, exchange) is not None or self.tester.last_part(kinds, exchange) > before
 
             self.until(more, max(0, last + patience - self.now_us))
-            received = self.peek(kinds, exchange)
+            received = self._peek(kinds, exchange)
             if received is not None:
                 return received
         return None
@@ -186,8 +225,10 @@ class Scenario(WireFree):
         self, kinds: Sequence[str], for_us: int, requirement: str, why: str, exchange: Optional[Exchange] = None
     ) -> None:
         """None of these frames arrives for a time."""
-        self.until(lambda: self.peek(kinds, exchange) is not None, for_us)
-        received = self.peek(kinds, exchange)
+        any_of, since = set(kinds), self.now_us
+        self.until(lambda: self._peek(any_of, exchange) is not None, for_us)
+        received = self._peek(any_of, exchange)
+        self.note("expect_nothing", requirement, proof.Look("peek", (kinds, exchange), _on(exchange)), since_us=since)
         self._awaited("no " + " or ".join(_iu_name(k) for k in kinds), requirement, received, silence=True)
         if received is not None:
             received.taken = True
@@ -345,6 +386,11 @@ _JUDGED = frozenset(
         "DISCONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RESP", "ABTS",
     }
 )  # fmt: skip
+
+
+def _on(exchange: Optional[Exchange]) -> str:
+    """Which Exchange, for a device that is to say something on it."""
+    return "" if exchange is None else f"{exchange.originator} {exchange.ox_id:04x} {exchange.rx_id:04x}"
 
 
 def _iu_name(kind: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 from random import Random
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import Any, Callable, Collection, Mapping, Optional
 
 from . import build, class2, codec, els, notation, rev1
 from fcvi.engine.attachment import Dut, DutError, Notification
@@ -360,7 +360,7 @@ class Tester:
         if self.second_port is None:
             self.services.answer(received)
 
-    def last_part(self, kinds: Sequence[str], exchange: Optional[Exchange]) -> int:
+    def last_part(self, kinds: Collection[str], exchange: Optional[Exchange]) -> int:
         """When the last frame came of an IU of these kinds whose last frame has not come yet; -1: none is under way."""
         parts = [p for key, p in self._sequences.items() if exchange is None or key[:2] == (exchange.originator, exchange.ox_id)]
         return max((self.trace[p[-1][0] - 1].time_us for p in parts if kind_of(p[-1][1]) in kinds), default=-1)

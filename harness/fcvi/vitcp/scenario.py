@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Iterable, Mapping, Optional, Sequence
 
+from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
@@ -65,6 +66,19 @@ class Scenario(WireFree):
         tester.flush()
         return tester.answered != before
 
+    # ---- what the checks are about (proof.py) ----
+
+    def sight(self, look: proof.Look) -> Optional[proof.Sight]:
+        thing = look.thing
+        if look.what == "peek":
+            return proof.Sight("silence", " ".join(wire.NAMES[kind] for kind in thing[0]), (), look.name)
+        if isinstance(thing, Stream):
+            return proof.Sight("stream", thing.by, (list(self.tester.streams.values()).index(thing) + 1,), look.name)
+        if not isinstance(thing, Received):
+            return super().sight(look)
+        same = [one for one in self.tester.inbox if one.pdu.kind == thing.pdu.kind]
+        return proof.Sight(look.what, thing.pdu.name, (next(n for n, one in enumerate(same, 1) if one is thing),), look.name)
+
     # ---- judging ----
 
     def report(
@@ -103,6 +117,16 @@ class Scenario(WireFree):
 
     def peek(self, kinds: Iterable[int], stream: Optional[Stream] = None) -> Optional[Received]:
         """The oldest PDU of these types that no expectation has taken, if there is one."""
+        kinds = list(kinds)
+        one = self._peek(kinds, stream)
+        if proof.ACTIVE is not None:
+            if one is None:
+                proof.ACTIVE.look("peek", (kinds, stream), "" if stream is None else stream.name)
+            else:
+                proof.ACTIVE.look("message", one)
+        return one
+
+    def _peek(self, kinds: Iterable[int], stream: Optional[Stream] = None) -> Optional[Received]:
         wanted = set(kinds)
         for one in self.tester.inbox:
             if not one.taken and one.pdu.kind in wanted and (stream is None or one.stream is stream):
@@ -119,16 +143,18 @@ class Scenario(WireFree):
         why: str = "",
     ) -> Received:
         """Take the next PDU of one of these types; its absence breaks the requirement and ends the case."""
-        wanted = [kinds] if isinstance(kinds, int) else list(kinds)
+        wanted, since = [kinds] if isinstance(kinds, int) else list(kinds), self.now_us
         limit = self.owed_us() if within_us is None else within_us
-        self.until(lambda: self.peek(wanted, stream) is not None, limit)
-        one = self.peek(wanted, stream)
+        self.until(lambda: self._peek(wanted, stream) is not None, limit)
+        one = self._peek(wanted, stream)
         names = " or ".join(wire.NAMES[kind] for kind in wanted)
         self._awaited(names, requirement, one)
         if one is None:
             self.absent(requirement, f"no {names} {why}".strip(), f"{names} within {limit} us", stream)
             raise AssertionError("unreachable")
         one.taken = True
+        names_of = [wire.NAMES[kind] for kind in wanted]
+        self.note("expect", requirement, proof.Look("message", one, ""), wanted=names_of, since_us=since)
         return one
 
     def awaited(self, words: str, requirement: str, came: Optional[Received]) -> None:
@@ -152,8 +178,11 @@ class Scenario(WireFree):
     def expect_nothing(self, kinds: Sequence[int], for_us: int, requirement: str, why: str, stream: Optional[
             Stream] = None) -> None:
         """None of these PDUs arrives for a time."""
-        self.until(lambda: self.peek(kinds, stream) is not None, for_us)
-        one = self.peek(kinds, stream)
+        since = self.now_us
+        self.until(lambda: self._peek(kinds, stream) is not None, for_us)
+        one = self._peek(kinds, stream)
+        on = "" if stream is None else stream.name
+        self.note("expect_nothing", requirement, proof.Look("peek", (kinds, stream), on), since_us=since)
         self._awaited("no " + " or ".join(wire.NAMES[kind] for kind in kinds), requirement, one, silence=True)
         if one is not None:
             one.taken = True
@@ -161,17 +190,20 @@ class Scenario(WireFree):
 
     def expect_stream(self, requirement: str, within_us: Optional[int] = None) -> Stream:
         """The DUT asks for a TCP connection to the tester's port; its absence ends the case."""
-        limit = self.owed_us() if within_us is None else within_us
+        limit, since = self.owed_us() if within_us is None else within_us, self.now_us
         opened = self.tester.opened
         self.until(lambda: bool(opened), limit)
         if not opened:
             self.fail(requirement, "no TCP connection is asked for", "nothing", f"one within {limit} us")
+        self.note("expect_stream", requirement, proof.Look("stream", opened[0], "open"), since_us=since)
         return opened.popleft()
 
     def expect_end(self, stream: Stream, requirement: str, within_us: Optional[int] = None, why: str = "") -> bool:
         """The DUT closes the stream, by FIN or RST (V43)."""
         limit = self.owed_us() if within_us is None else within_us
         self.until(lambda: stream.over, limit)
+        if proof.ACTIVE is not None:
+            proof.ACTIVE.look("stream", stream, "end")
         return self.require(stream.over, requirement, f"TCP is not closed {why}".strip(), "open", f"FIN or RST within {limit} us")
 
     def send(self, stream: Stream, pdu: Pdu) -> None:

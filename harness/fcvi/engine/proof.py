@@ -1,0 +1,173 @@
+"""What the checks of a case compare, recorded as they are made.
+
+From each record follow the devices that break just this check (conformance/proofs) and a step of the page of a case. Nothing is
+recorded unless somebody asks for it with ``recording``: until then a primitive looks at one name, ``ACTIVE``, and goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
+
+#: Modules with this name in them hold primitives: a check is that of whoever called them. Those of the harness need it not.
+MARK = "HOLDS_PRIMITIVES"
+_MOST = 24  # things that a case looked at and no check has taken; older ones are forgotten
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Something of the device that a check is about.
+
+    what: "message" (it came), "silence" (it did not come), "field" or "payload" (of a message), "time" (when it came), "call"
+    (that it returned), "return" (its code), "member" (of its answer), "completion", "error" (a callback) or "state" (a
+    notification). kind: the kind of message, the method, or the queue. nth: which of that kind, counted from 1 in the order in
+    which the device sent them or was asked; a message in several frames has several. name: the field or member, for the book
+    to understand. value: what was seen.
+    """
+
+    what: str
+    kind: str
+    nth: tuple[int, ...] = ()
+    name: str = ""
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One check as it was made.
+
+    place: file:line of the case or step that asked. step: module and function of it. wanted: the values that pass; () where the
+    check does not compare with a value. tolerated: further values that pass, with their errata. sights: what it is about, the
+    surest first. now_us: the device's time at which the check began to look.
+    """
+
+    primitive: str
+    place: str
+    step: str
+    requirement: str
+    sights: tuple[Sight, ...]
+    wanted: tuple[Any, ...] = ()
+    tolerated: tuple[tuple[Any, str], ...] = ()
+    now_us: int = 0
+
+
+class Breach(NamedTuple):
+    """A breach that was reported, and where."""
+
+    place: str
+    step: str
+    requirement: str
+
+
+class Look(NamedTuple):
+    """Something that a case has read and that no check has taken yet: a message, a call, a completion."""
+
+    what: str
+    thing: Any
+    name: str
+
+
+@dataclass
+class Recorder:
+    """The checks and breaches of the cases that run while it is active. Calls and completions are counted for each case."""
+
+    records: list[Record] = field(default_factory=list)
+    breaches: list[Breach] = field(default_factory=list)
+    _looks: dict[tuple[str, int, str], Look] = field(default_factory=dict)
+    _before: tuple[Look, ...] = ()
+    _calls: dict[str, list[Any]] = field(default_factory=dict)
+    _notes: dict[str, list[Any]] = field(default_factory=dict)
+    _resolving: bool = False  # what is read now is read for the record
+
+    def begin(self) -> None:
+        """A case begins: what was counted and looked at is that of another."""
+        self._looks.clear()
+        self._calls.clear()
+        self._notes.clear()
+        self._before = ()
+
+    def started(self, method: str, call: Any) -> None:
+        """The device was asked."""
+        self._calls.setdefault(method, []).append(call)
+
+    def told(self, what: str, thing: Any) -> None:
+        """The device told something by itself."""
+        self._notes.setdefault(what, []).append(thing)
+        self.look(what, thing)
+
+    def ordinal(self, kind: str, thing: Any) -> tuple[int, ...]:
+        """Which call of a method, or which notification, it is."""
+        for number, one in enumerate((*self._calls.get(kind, ()), *self._notes.get(kind, ())), 1):
+            if one is thing:
+                return (number,)
+        return ()
+
+    def look(self, what: str, thing: Any, name: str = "") -> None:
+        """The case reads something: it belongs to the next check that compares a condition."""
+        if self._resolving:
+            return
+        key = (what, id(thing), name)
+        self._looks.pop(key, None)
+        self._looks[key] = Look(what, thing, name)
+        if len(self._looks) > _MOST:
+            del self._looks[next(iter(self._looks))]
+
+    def note(
+        self, primitive: str, requirement: str, looks: Sequence[Look], resolve: Callable[[Look], Optional[Sight]],
+        condition: bool = False, wanted: Sequence[Any] = (), tolerated: Optional[Mapping[Any, str]] = None, now_us: int = 0,
+    ) -> None:  # fmt: skip
+        """A check is made. looks: what it says that it is about. condition: it compares a condition, which may be about all that
+        the case has read since the last one, the latest first.
+        """
+        for one in looks:
+            self._looks.pop((one.what, id(one.thing), one.name), None)
+        chosen = list(looks)
+        if condition:
+            fresh = tuple(reversed(self._looks.values()))
+            self._before = fresh or self._before
+            self._looks.clear()
+            chosen += self._before
+        self._resolving = True
+        sights = tuple(sight for sight in map(resolve, chosen) if sight is not None)
+        self._resolving = False
+        place, step = asker()
+        self.records.append(
+            Record(primitive, place, step, requirement, sights, tuple(wanted), tuple((tolerated or {}).items()), now_us)
+        )
+
+    def breach(self, requirement: str) -> None:
+        """A breach is reported."""
+        self.breaches.append(Breach(*asker(), requirement))
+
+
+#: Whoever records now.
+ACTIVE: Optional[Recorder] = None
+
+
+@contextmanager
+def recording() -> Iterator[Recorder]:
+    """Everything that cases check meanwhile."""
+    global ACTIVE
+    before, ACTIVE = ACTIVE, Recorder()
+    try:
+        yield ACTIVE
+    finally:
+        ACTIVE = before
+
+
+def asker() -> tuple[str, str]:
+    """file:line of the case or step that called a primitive, and the name of its module and function."""
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None and (frame.f_globals.get("__name__", "").startswith("fcvi.") or MARK in frame.f_globals):
+        frame = frame.f_back
+    if frame is None:
+        return "", ""
+    module = str(frame.f_globals.get("__name__", "")).removeprefix("conformance.")
+    function = frame.f_code.co_qualname.split(".<")[0]
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}", f"{module}.{function}"
+
+
+__all__ = ["ACTIVE", "Breach", "Look", "MARK", "Record", "Recorder", "Sight", "asker", "recording"]
