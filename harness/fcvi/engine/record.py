@@ -36,6 +36,11 @@ def unfolded(entry: Entry) -> list[Entry]:
     return [entry, *[after] * idle]
 
 
+def _time(us: Optional[int]) -> str:
+    """JSON of a time; each line has two of them, and the encoder takes longer to begin than to write one."""
+    return str(us) if type(us) is int else compact(us)
+
+
 def _said(note: Notification) -> list[Any]:
     params = note.params if note.frame is None else note.frame.params()
     return [note.method, params, note.earliest_us, note.time_us]
@@ -87,9 +92,10 @@ class RecordingDut(Dut):
         if self._idle:
             self._fold()
         self._take_times()
-        came: Entry = {"now": self.now_us}
+        line = f'{asked},"now":{_time(self.now_us)}'
         if self.knows_next:
-            came["next"] = self.next_us
+            line += f',"next":{_time(self.next_us)}'
+        came: Entry = {}
         if len(self.inbox) > known:
             came["notes"] = [_said(note) for note in islice(self.inbox, known, None)]
         if self._open:
@@ -97,7 +103,9 @@ class RecordingDut(Dut):
             if done:
                 self._open = [one for one in self._open if not one[1].done]
                 came["done"] = [[number, _answer(reply), reply.time_us] for number, reply in done]
-        self._lines.append(f"{asked},{compact({**came, **failed} if failed else came)[1:-1]}")
+        if failed:
+            came.update(failed)
+        self._lines.append(f"{line},{compact(came)[1:-1]}" if came else line)
 
     def _do(self, asked: str, known: int, work: Callable[..., Any], *given: Any) -> Any:
         """Do the work; note it when it fails. See _came."""
