@@ -145,7 +145,7 @@ install: all ## install under DESTDIR and PREFIX
 	cd harness && find fcvi -name '*.py' -o -name '*.json' -o -path '*/templates/*' -type f | while read -r f; do install -D -m 644 "$$f" "$(abspath $(PRIVATE))/harness/$$f"; done
 	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name '*.toml' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(PRIVATE)/$$f"; done
 	install -D -m 644 $(BUILD)/fcvi.lua $(PRIVATE)/wireshark/fcvi.lua
-	{ [ -e .git ] && git rev-parse HEAD 2> /dev/null || cat harness/fcvi/commit; } > $(PRIVATE)/harness/fcvi/commit
+	{ [ -e .git ] && git rev-parse HEAD 2> /dev/null || cat harness/fcvi/commit; } | install -m 644 /dev/stdin $(PRIVATE)/harness/fcvi/commit
 	$(MAKE) --no-print-directory manual
 	install -d $(SHARE)/man/man1 $(SHARE)/doc/fcvi
 	install -m 644 $(BUILD)/doc/man1/*.1 $(SHARE)/man/man1/

@@ -39,24 +39,10 @@ _PLACES = frozenset(("FILE", "DIR", "DIR2", "TOML", "CAPTURE", "OLD", "KEY", "PU
 
 def version() -> str:
     """The version of the suite, and of a tree or an installation that knows it the commit: "0.1.0 (1a2b3c4)"."""
-    import subprocess
-    from pathlib import Path
+    from .report.commit import commit
 
-    here = Path(__file__).resolve().parent
-    try:
-        commit = (here / "commit").read_text(encoding="ascii").strip()[:12]
-    except OSError:
-        commit = ""
-    if commit.startswith("$"):  # what `git archive` would have replaced: this is a working tree
-        commit = ""
-    tree = here.parent.parent
-    if not commit and (tree / ".git").exists():
-        try:
-            asked = ["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"]
-            commit = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-        except (OSError, subprocess.SubprocessError):
-            pass
-    return f"{__version__} ({commit})" if commit else __version__
+    known = commit().removesuffix("-dirty")[:12]
+    return f"{__version__} ({known})" if known else __version__
 
 
 class Version(argparse.Action):

@@ -1,22 +1,27 @@
 """``fcvi judge``: computes the verdicts of a report directory again from its evidence, without a DUT.
 
 Compares what comes out with the files that are there, byte for byte, and names each that differs; files that are missing
-are written anew. The exit status is that of the run, unless something differs (1).
+are written anew. A case that was selected and is missing is named, and one that was not selected. The exit status is that of the
+run, unless something differs (1). Evidence waives nothing: give --baseline and --quarantine again for failures that do not count.
 """
 
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fcvi import __version__
-from fcvi.engine.files import FileError, read_file, write_file
-from fcvi.engine.rejudge import opened, rejudge
-from fcvi.report import certificate_files, derived, text
+from fcvi.engine.files import FileError
+from fcvi.engine.folder import Folder
+from fcvi.engine.rejudge import opened, rejudge, strayed
+from fcvi.engine.results import RunReport
+from fcvi.report import certificate_files, derived, text, waive
 from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain, why
-from .values import cases, own_cases
+from .values import cases, own_cases, waivers
 
 
 def add_parser(commands: Any) -> None:
@@ -27,6 +32,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--json", action="store_true", help="Print the computed report.json.")
     p.add_argument("--quiet", action="store_true", help="Print no text report.")
     cases(p)
+    waivers(p)
     p.set_defaults(run=run)
 
 
@@ -36,29 +42,17 @@ def run(args: argparse.Namespace) -> int:
         run_of = opened(args.directory)
         if not own_cases(args):
             return 2
+        astray = strayed(run_of, args.directory)
         report, recorded = rejudge(args.directory), run_of["suite"]
+        decisive = _without_waivers(args, report)
     except FileError as error:
         complain(error)
         return 2
     if recorded != {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256}:
         other = f"of suite {recorded.get('version')}" if recorded.get("version") != __version__ else "of another catalogue of cases"
         complain(f"the evidence is {other}, and is judged by {__version__} with the cases that are here")
-    differing, missing = [], []
     try:
-        files = dict(derived(report))
-        files.update(certificate_files(args.directory, report, files))
-        for name, data in files.items():
-            path = args.directory / name
-            if not path.is_file():
-                missing.append(name)
-                if args.out is None:
-                    write_file(path, data)
-            elif path.stat().st_size != len(data) or read_file(path) != data:
-                differing.append(name)
-        if args.out is not None:
-            args.out.mkdir(parents=True, exist_ok=True)
-            for name, data in files.items():
-                write_file(args.out / name, data)
+        files, differing, missing = _compared(args, report)
     except (OSError, FileError) as error:
         complain(error if isinstance(error, FileError) else f"{args.out or args.directory}: cannot write there: {why(error)}")
         return 3
@@ -66,11 +60,48 @@ def run(args: argparse.Namespace) -> int:
         print(files["report.json"].decode(), end="")
     elif not args.quiet:
         print(text.render(report), end="")
+        if report.select:
+            print(f"selected were {report.select!r:.300}")
+    for line in astray:
+        complain(f"{args.directory}: {line}")
     for name in missing:
         complain(f"{args.directory / name}: was missing" + ("" if args.out else ", written anew"))
     for name in differing:
         complain(f"{args.directory / name}: differs from what the evidence gives")
-    if not (args.quiet or args.json) and not differing:
+    if not (args.quiet or args.json or astray or differing):
         print(f"judged again from the evidence: {len(files)} files, byte for byte the same")
-    status = exit_status(report)
-    return 1 if differing and status != 3 else status
+    status = exit_status(decisive)
+    return 1 if (astray or differing) and status != 3 else status
+
+
+def _without_waivers(args: argparse.Namespace, report: RunReport) -> RunReport:
+    """The report with the failures waived that the command line names, and no others. Raises FileError."""
+    decisive = replace(report, waived={})
+    for line in waive.apply(decisive, *waive.load(args.baseline, args.quarantine)):
+        complain(line)
+    counting = sorted(set(report.waived) - set(decisive.waived))
+    if counting:
+        complain(f"{args.directory}: run.json waives what counts without --baseline and --quarantine: {', '.join(counting)[:300]}")
+    return decisive
+
+
+def _compared(args: argparse.Namespace, report: RunReport) -> tuple[dict[str, bytes], list[str], list[str]]:
+    """Every file that the evidence gives, those that differ, and those that are missing, which are written. Raises OSError."""
+    differing, missing = [], []
+    with ExitStack() as stack:
+        folder = stack.enter_context(Folder(args.directory))
+        files = dict(derived(report))
+        files.update(certificate_files(folder, report, files))
+        there = set(folder.names())
+        for name, data in files.items():
+            if name not in there:
+                missing.append(name)
+            elif not folder.holds(name, data):
+                differing.append(name)
+        if args.out is not None:
+            out, written = stack.enter_context(Folder(args.out, ours=True)), list(files)
+        else:
+            out, written = folder, missing
+        for name in written:
+            out.write(name, files[name])
+    return files, differing, missing

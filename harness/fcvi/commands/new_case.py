@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"{path}: cannot write it: {why(error)}")
         return 3
-    print(f"{printable(path)}: run it with fcvi run --cases {printable(args.out)} --select {ident}")
+    print(f"{printable(path)}: run it with fcvi run --cases {printable(shlex.quote(str(args.out)))} --select {shlex.quote(ident)}")
     return 0
 
 

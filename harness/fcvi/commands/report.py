@@ -1,7 +1,7 @@
 """``fcvi report``: what can be done with reports that are there.
 
 ``fcvi report merge --out DIR A B ...`` joins the parts of a run that was shared out with ``--shard K/N``, and judges the whole;
-its exit status is that of the run.
+its exit status is that of the run. What the parts waived counts again: give --baseline and --quarantine once more.
 
 ``fcvi report matrix --out DIR A B C ...`` sets several runs (implementations, or versions of a firmware) beside each other: by
 clause and by case, what changed first, as one page and as CSV.
@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from fcvi.engine.files import FileError, encoded, write_file
+from fcvi.engine.folder import Folder
 from fcvi.engine.rejudge import rejudge
 from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain
-from fcvi.report import certificate_files, derived, diff, matrix, merge, text
+from fcvi.report import FORMATS, diff, matrix, merge, text, waive, write_report
+from .values import waivers
 
 
 def add_parser(commands: Any) -> None:
@@ -38,6 +40,7 @@ def add_parser(commands: Any) -> None:
     m.add_argument("--out", metavar="DIR", type=Path, required=True,
                    help="Write the joined report there; the directory has to be new or empty.")  # fmt: skip
     m.add_argument("--quiet", action="store_true", help="Print no text report.")
+    waivers(m)
     m.add_argument("parts", metavar="PART", type=Path, nargs="+", help="This is the report directory of a part.")
     m.set_defaults(run=join)
     t = actions.add_parser("matrix", help="Set several runs beside each other, as HTML and CSV.", description=__doc__)
@@ -63,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
 def join(args: argparse.Namespace) -> int:
     """Join the parts and judge the whole."""
     try:
+        waived = waive.load(args.baseline, args.quarantine)
         merge.merge(args.out, args.parts)
         report = rejudge(args.out)
     except FileError as error:
@@ -71,10 +75,12 @@ def join(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"--out {args.out}: {error.strerror or error}")
         return 3
+    for line in waive.apply(report, *waived):
+        complain(line)
     try:
-        files = dict(derived(report))
-        for name, data in {**files, **certificate_files(args.out, report, files)}.items():
-            write_file(args.out / name, data)
+        with Folder(args.out, ours=True) as folder:
+            merge.note_waived(folder, report.waived)
+            write_report(folder, report, [name for name in FORMATS if name != "evidence"])
     except OSError as error:
         complain(f"--out {args.out}: {error.strerror or error}")
         return 3

@@ -13,10 +13,9 @@ from typing import Any, Optional
 
 from fcvi.live.privileges import as_caller, keeps_writing
 from fcvi.engine import interrupt
-from fcvi.engine.case import load_cases
-from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.evidence import FOLDER, JOURNAL, Store
-from fcvi.engine.files import FileError, Folder, read_file
+from fcvi.engine.files import FileError
+from fcvi.engine.folder import Folder
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.report.commit import commit
@@ -26,7 +25,7 @@ from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 from . import target as target_module
-from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed
+from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed, waivers
 
 
 def add_parser(commands: Any) -> None:
@@ -35,10 +34,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--select", metavar="EXPR", help="Run only what this expression names, such as 'C.5.*,not tag:timing'.")
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
                    help=f"Write only these files of {','.join(FORMATS)} (default: all).")  # fmt: skip
-    p.add_argument("--baseline", metavar="OLD", type=Path,
-                   help="Count only the failures that OLD, a report directory or report.json, does not have.")  # fmt: skip
-    p.add_argument("--quarantine", metavar="FILE", type=Path,
-                   help="Do not count failures of the cases in this TOML file, each until its date.")  # fmt: skip
+    waivers(p)
     cases(p)
     p.add_argument("--record", metavar="DIR", type=Path,
                    help="Keep each case in DIR as a capture with its calls, which fcvi replay plays.")  # fmt: skip
@@ -77,7 +73,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
                    help="Draw everything from this seed: the same seed gives the same run (default 1).")  # fmt: skip
     p.add_argument("--report", type=Path, default=report, metavar="DIR", help="Write the files of the report into DIR.")
     p.add_argument("--resume", type=Path, metavar="DIR",
-                   help="Go on with the run in DIR that was cut off, with its device and its cases.")  # fmt: skip
+                   help="Go on with the run in DIR that was cut off, with its cases; name its device again.")  # fmt: skip
     p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, or 500 with a real clock).")
     p.add_argument("--e-d-tov", type=milliseconds, metavar="MS",
                    help="E_D_TOV is this (default: a third of R_A_TOV, at most 2000).")  # fmt: skip
@@ -150,11 +146,11 @@ def _open(args: argparse.Namespace) -> Optional[Folder]:
     if args.report is None:
         return None
     with as_caller() if args.target.takes_an_interface else nullcontext():
-        folder = Folder(args.report)
+        folder = Folder(args.report, ours=True)
         try:
             folder.refuse_link(FOLDER)
             if args.resume is None:
-                clear(args.report)
+                clear(folder)
                 folder.remove(f"{FOLDER}/{JOURNAL}")
                 folder.write("dut.log", b"")
         except OSError:
@@ -257,7 +253,7 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         except AttachError as error:
             complain(error)
             return error.status
-        waivers = _waivers(args)
+        waived = waive.load(args.baseline, args.quarantine)
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except FileError as error:
         complain(error)
@@ -267,26 +263,16 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         status = error.status if isinstance(error, AttachError) else 2
         if args.resume is not None:
             return status  # what is there stays as it is
-        return _not_run(args, not_run(chosen, printable(error))) or status
+        return _not_run(args, not_run(chosen, printable(error)), folder) or status
     finally:
         progress.stop()
     report.given = _given(args, chosen.target)
     report.commit = commit() if report.certification else ""
-    if report.unattached and chosen.log is not None:
-        report.last_words = explain.last_words(read_file(chosen.log))
-    for line in waive.apply(report, *waivers):
+    if report.unattached and folder is not None:
+        report.last_words = explain.last_words(folder.read("dut.log"))
+    for line in waive.apply(report, *waived):
         complain(line)
     return finish(args, report, chosen.store, folder)
-
-
-def _waivers(args: argparse.Namespace) -> tuple[dict[str, tuple[str, set[str]]], str, list[waive.Entry]]:
-    """Baseline, its name, and quarantine. Raises FileError."""
-    baseline = waive.load_baseline(args.baseline) if args.baseline is not None else {}
-    entries = []
-    if args.quarantine is not None:
-        variants = [ident for case in load_cases() for ident in case.variant_ids()]
-        entries = waive.load_quarantine(args.quarantine, variants, load_catalogue().levels)
-    return baseline, str(args.baseline), entries
 
 
 def _given(args: argparse.Namespace, target: Target) -> str:
@@ -299,11 +285,11 @@ def _given(args: argparse.Namespace, target: Target) -> str:
     return shlex.join(words)
 
 
-def _not_run(args: argparse.Namespace, report: RunReport) -> int:
+def _not_run(args: argparse.Namespace, report: RunReport, folder: Optional[Folder]) -> int:
     """A report that says so, lest one of an earlier run in the same directory be taken for this run's. 3: it cannot be written."""
-    if args.report is not None:
+    if folder is not None:
         try:
-            write_report(args.report, report, args.formats)
+            write_report(folder, report, args.formats)
         except OSError as error:
             complain(f"--report {args.report}: cannot write there: {why(error)}")
             return 3
@@ -317,7 +303,13 @@ def _write(args: argparse.Namespace, report: RunReport, store: Optional[Store], 
     folder.check()
     if store is not None:
         store.finish(report)
-    write_report(args.report, report, [name for name in args.formats if name != "evidence"])
+    write_report(folder, report, [name for name in args.formats if name != "evidence"])
+
+
+def _goes_on(args: argparse.Namespace) -> str:
+    """The command that goes on with the run. It names the device again: evidence alone attaches none."""
+    device = () if args.dut == "ref" else ("--dut", args.dut, *args.target.options)
+    return shlex.join(("fcvi", "certify" if args.certification else "run", "--resume", str(args.report), *device))
 
 
 def finish(
@@ -339,13 +331,13 @@ def finish(
         if args.report is not None and failed is None:
             print(f"report: {printable(args.report / 'report.json' if 'json' in args.formats else args.report)}")
             if report.certification:
-                where = f"{args.report / 'certificate.html'}; check it with fcvi certify --verify {args.report}"
+                where = f"{args.report / 'certificate.html'}; check it with fcvi certify --verify {shlex.quote(str(args.report))}"
                 print(f"certificate: {printable(where)}")
     if failed is not None:
         complain(f"--report {args.report}: cannot write there: {why(failed)}")
         return 3
     if report.interrupted:
-        again = f"; fcvi run --resume {args.report} goes on" if store is not None and store.begun else ""
+        again = f"; {_goes_on(args)} goes on" if store is not None and store.begun else ""
         complain(f"interrupted by {report.interrupted}: not every case has run{again}")
         return 3
     return exit_status(report)

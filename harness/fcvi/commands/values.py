@@ -68,6 +68,14 @@ def cases(p: ArgumentParser) -> None:
     p.add_argument("--cases", metavar="DIR", type=Path, help="Read cases of your own as well, the Python files of this folder.")
 
 
+def waivers(p: ArgumentParser) -> None:
+    """The options --baseline and --quarantine."""
+    p.add_argument("--baseline", metavar="OLD", type=Path,
+                   help="Count only the failures that OLD, a report directory or report.json, does not have.")  # fmt: skip
+    p.add_argument("--quarantine", metavar="FILE", type=Path,
+                   help="Do not count failures of the cases in this TOML file, each until its date.")  # fmt: skip
+
+
 def own_cases(args: Namespace) -> bool:
     """Load what --cases names; false when it cannot be used, which has been said."""
     if args.cases is None:

@@ -18,7 +18,8 @@ from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from .json_text import compact, indented, readable
 from .record import Entry, unfolded
-from .files import FileError, Folder, encoded, parse_json, read_file, read_json
+from .files import FileError, encoded, parse_json
+from .folder import Folder, read_report
 from .results import Result, RunReport
 
 FOLDER = "evidence"
@@ -168,18 +169,12 @@ class Store:
 def load_run(directory: Path) -> dict[str, Any]:
     """run.json of a report directory. Raises FileError."""
     path = directory / FOLDER / RUN
-    _no_link(directory)
-    data = read_json(path)
+    data = parse_json(read_report(directory, f"{FOLDER}/{RUN}"), str(path))
     if not isinstance(data, dict) or data.get("evidence") != _VERSION:
         raise EvidenceError(f"{path}: not the evidence of a run, or of another version of the suite")
     if "incomplete" in data:
         data["cases"] = _so_far(directory, data["incomplete"])
     return data
-
-
-def _no_link(directory: Path) -> None:
-    if (directory / FOLDER).is_symlink():
-        raise EvidenceError(f"{directory / FOLDER}: a link; evidence is kept in the report's own folder")
 
 
 def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
@@ -189,7 +184,9 @@ def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
     """
     path = directory / FOLDER / JOURNAL
     done: dict[str, dict[str, Any]] = {}
-    lines = read_file(path).split(b"\n")[:-1] if path.exists() else []  # the last may be half a line
+    with Folder(directory) as folder:
+        there = folder.read(f"{FOLDER}/{JOURNAL}") if JOURNAL in folder.names(FOLDER) else b""
+    lines = there.split(b"\n")[:-1]  # the last may be half a line
     for line in lines:
         with suppress(FileError):
             entry = parse_json(line, str(path))
@@ -205,9 +202,8 @@ def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
 def load_trace(directory: Path, ident: str) -> list[Entry]:
     """The trace of one case. Raises FileError."""
     path = directory / FOLDER / f"{stem(ident)}.jsonl"
-    _no_link(directory)
     entries: list[Entry] = []
-    for number, line in enumerate(read_file(path).split(b"\n")[:-1], 1):
+    for number, line in enumerate(read_report(directory, f"{FOLDER}/{path.name}").split(b"\n")[:-1], 1):
         entry = parse_json(line, f"{path}: line {number}")
         if not isinstance(entry, dict):
             raise EvidenceError(f"{path}: line {number} is no object")

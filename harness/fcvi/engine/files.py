@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import fcntl
 import os
 import re
 import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, Optional
 
 from . import strict
 from .words import printable, why
@@ -60,9 +58,9 @@ def opened(path: Path) -> Iterator[int]:
         os.close(folder)
 
 
-_FEW = 8  # files that are brought to the disk one by one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of write_in
+SCRATCH = re.compile(r"\.[0-9a-f]{16}\.new")  # the names of write_in
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -86,103 +84,6 @@ def _write_all(file: int, data: bytes) -> None:
     written = os.write(file, data)
     while written < len(data):
         written += os.write(file, memoryview(data)[written:])
-
-
-class Folder:
-    """A directory that is open, so that nobody can put another in its place, and ours alone while we write there.
-
-    Names may have one folder before them ("evidence/run.json"); it has to be a folder of this directory, no link.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Make it where it is missing, and lock it. Raises OSError."""
-        path.mkdir(parents=True, exist_ok=True)
-        self._folders = {"": os.open(path, _FOLDER)}
-        try:
-            fcntl.flock(self._folders[""], fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self.close()
-            raise OSError(error.errno, "another fcvi is writing there") from error
-        self._tidy("")
-
-    def _tidy(self, name: str) -> None:
-        """Take away what a writer that was killed left half written: nobody else writes there now."""
-        for found in os.listdir(self._folders[name]):
-            if _SCRATCH.fullmatch(found):
-                with suppress(OSError):
-                    os.unlink(found, dir_fd=self._folders[name])
-
-    def _folder(self, name: str) -> int:
-        if name not in self._folders:
-            base = self._folders[""]
-            with suppress(FileExistsError):
-                os.mkdir(name, dir_fd=base)
-            try:
-                self._folders[name] = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=base)
-            except OSError as error:
-                raise OSError(error.errno, f"{name} is a link or no folder") from error
-            self._tidy(name)
-        return self._folders[name]
-
-    def refuse_link(self, name: str) -> None:
-        """Raises OSError when a folder of ours would be a link, and what we write would go elsewhere."""
-        with suppress(FileNotFoundError):
-            if stat.S_ISLNK(os.stat(name, dir_fd=self._folders[""], follow_symlinks=False).st_mode):
-                raise OSError(errno.ELOOP, f"{name} is a link")
-
-    def _split(self, name: str) -> tuple[int, str]:
-        folder, _, last = name.rpartition("/")
-        if last in ("", ".", ".."):
-            raise OSError(errno.EINVAL, f"{last!r} is no name of a file")
-        return self._folder(folder), last
-
-    def write(self, name: str, data: bytes) -> None:
-        """All or nothing. Raises OSError."""
-        write_in(*self._split(name), data)
-
-    def append(self, name: str) -> int:
-        """A descriptor that appends to the file; a link is refused. Raises OSError."""
-        folder, last = self._split(name)
-        return os.open(last, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
-
-    def remove(self, name: str) -> None:
-        """Take a file away, if it is there. Raises OSError."""
-        folder, last = self._split(name)
-        with suppress(FileNotFoundError):
-            os.unlink(last, dir_fd=folder)
-
-    def sync(self, names: Sequence[str]) -> None:
-        """What was written is on the disk when this returns. Raises OSError."""
-        if len(names) > _FEW and self._sync_all():
-            return
-        folders = set()
-        for name in names:
-            folder, last = self._split(name)
-            file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-            try:
-                os.fsync(file)
-            finally:
-                os.close(file)
-            folders.add(folder)
-        for folder in folders:
-            os.fsync(folder)
-
-    def _sync_all(self) -> bool:
-        """The whole file system at once, which many files are a hundred times faster with; false when it cannot say that it did."""
-        with suppress(OSError, AttributeError):
-            return bool(ctypes.CDLL(None).syncfs(self._folders[""]) == 0)
-        return False
-
-    def check(self) -> None:
-        """Raises OSError when the directory was taken away meanwhile."""
-        if os.fstat(self._folders[""]).st_nlink == 0:
-            raise OSError(errno.ENOENT, "it was removed during the run")
-
-    def close(self) -> None:
-        """Let go of it and of its lock."""
-        for folder in self._folders.values():
-            os.close(folder)
-        self._folders.clear()
 
 
 def encoded(text: str) -> bytes:
@@ -209,10 +110,16 @@ def damage(error: Exception) -> str:
 
 def read_file(path: Path) -> bytes:
     """A regular file of bearable size; nothing that could block (a pipe, a device). Raises FileError."""
+    return read_in(None, str(path), path)
+
+
+def read_in(folder: Optional[int], name: str, path: Path) -> bytes:
+    """As read_file, in a folder that is open, where a link is refused. path: how it is called in a message. Raises FileError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(name, _READ | (os.O_NOFOLLOW if folder is not None else 0), dir_fd=folder)
     except (OSError, ValueError) as error:
-        raise FileError(f"{path}: cannot read it: {why(error)}") from error
+        link = folder is not None and isinstance(error, OSError) and error.errno == errno.ELOOP
+        raise FileError(f"{path}: cannot read it: {'it is a link, and none is followed here' if link else why(error)}") from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

@@ -7,7 +7,7 @@ the same; a trace that the case no longer fits gives ``error``, for nothing foll
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from fcvi import __version__
 from . import pics as pics_module, runner
@@ -20,6 +20,7 @@ from .pics import PicsError
 from .pixit import Pixit
 from .protocol import in_force, put_in_force
 from .results import Result, RunReport, Verdict
+from .select import select
 from .target import recorded
 
 
@@ -37,6 +38,41 @@ def rejudge(directory: Path) -> RunReport:
         return _rejudge(directory, run)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
+
+
+_MOST_NAMES = 12
+
+
+def strayed(run: Mapping[str, Any], directory: Path) -> list[str]:
+    """What the list of cases is other than what was selected, in words: a case that is gone shows, and one that was added.
+
+    run: as `opened` gives it, with the cases of --cases in force. Raises FileError where the selection cannot be read.
+    """
+    try:
+        if run.get("error") or run.get("unattached"):
+            return []  # nothing ran, which its status says
+        there = [str(case["id"]) for case in run["cases"]]
+        chosen = select(load_cases(), str(run.get("select", "")) or None, _shard(run.get("shard", [1, 1])))
+        due = [case.variant_id(variant) for case, variant in chosen]
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
+    if there == due:
+        return []
+    gone, added = set(due) - set(there), set(there) - set(due)
+    found = [
+        f"{FOLDER}/{RUN}: {_some(names)} {words}"
+        for words, names in (
+            ("was selected and is missing", [ident for ident in due if ident in gone]),
+            ("was not selected", [ident for ident in there if ident in added]),
+        )
+        if names
+    ]
+    return found or [f"{FOLDER}/{RUN}: its cases are there more than once, or in another order than they ran"]
+
+
+def _some(names: Sequence[str]) -> str:
+    left = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
 
 
 Kinds = Mapping[str, type]

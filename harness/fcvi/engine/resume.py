@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from fcvi import __version__
@@ -21,6 +22,10 @@ from .runner import Resume, RunOptions
 from .target import Asked, Target, parse
 
 
+_BESIDE = ("agent", "agent2", "inject")
+_REFERENCE = "ref"
+
+
 def resume(directory: Path, options: RunOptions) -> RunOptions:
     """The options of the run whose evidence is in the directory. Raises FileError when it cannot go on."""
     where = directory / FOLDER / RUN
@@ -31,7 +36,7 @@ def resume(directory: Path, options: RunOptions) -> RunOptions:
         if "incomplete" not in run and all(entry.get("not_run") == "error" for entry in run["cases"]):
             raise EvidenceError(f"{where}: none of its cases has run: run it anew")
         if "incomplete" not in run:
-            raise EvidenceError(f"{where}: the run is complete: fcvi judge {directory} writes what is missing of its report")
+            raise EvidenceError(f"{where}: the run is complete: fcvi judge {quote(str(directory))} writes what is missing of its report")
         return _resumed(directory, run, options)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise EvidenceError(f"{where}: damaged: {damage(error)}") from error
@@ -65,17 +70,27 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
     options.resume = Resume(
         tuple(entry["id"] for entry in run["cases"]), results, (dut["implementation"], dut["version"], dut["clock"]), pics,
         Pixit.from_json(run["pixit"]), tuple(Deviation.from_json(d) for d in run["deviations"]),
-        incomplete.get("own_timers") is True,
+        incomplete.get("own_timers") is True, *({str(k): str(v) for k, v in run.get(name, {}).items()} for name in ("lab", "item")),
     )  # fmt: skip
-    options.target = _target(str(dut["attachment"]), options.target, incomplete)
+    options.target = _target(directory, str(dut["attachment"]), options.target, incomplete)
+    number, parts = run.get("shard", [1, 1])
+    options.select, options.shard = str(run.get("select", "")) or None, (int(number), int(parts))
     options.seed, options.date = int(run["seed"]), str(run["date"])
     options.certification = run["certification"] is True
     return options
 
 
-def _target(attachment: str, given: Target, incomplete: dict[str, Any]) -> Target:
-    """The device of the run; what makes its calls may be another now."""
+def _target(directory: Path, attachment: str, given: Target, incomplete: dict[str, Any]) -> Target:
+    """The device of the run, which the command line has to name: evidence is a stranger's, and starts no program, nor is anybody
+    called because it says so. What makes the calls may be another now. Raises FileError.
+    """
     book = in_force()[0]
     found = parse(attachment, [Asked(f"the book of the run, {book.book},", (book,))])
-    beside = {name: getattr(given, name) or str(incomplete.get(name, "")) for name in ("agent", "agent2", "inject")}
-    return replace(found, **beside)
+    if str(found) != str(given) and not found.kind == given.kind == _REFERENCE:
+        raise FileError(f"--resume {directory}: the run is of another device than --dut {given}: it says {attachment!r:.200}. "
+                        "Give --dut as you gave it then, if that is your device")  # fmt: skip
+    for name in _BESIDE:
+        if incomplete.get(name) and not getattr(given, name):
+            raise FileError(f"--resume {directory}: the run had --{name} {str(incomplete[name])!r:.200}. Give --{name} again, "
+                            "if that is yours")  # fmt: skip
+    return replace(found, **{name: getattr(given, name) for name in _BESIDE})

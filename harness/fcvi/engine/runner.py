@@ -48,6 +48,8 @@ class Resume:
     pixit: Pixit
     deviations: tuple[deviation.Deviation, ...]
     own_timers: bool
+    lab: dict[str, str]
+    item: dict[str, str]
 
 
 @dataclass
@@ -455,6 +457,8 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     )  # fmt: skip
     report = new_report(options)
     report.lab, report.item = options.declaration.lab, options.declaration.item
+    if options.resume is not None:
+        report.lab, report.item = options.resume.lab, options.resume.item
     dut: Optional[Dut] = None
     done: dict[str, Result] = dict(options.resume.results) if options.resume is not None else {}
 

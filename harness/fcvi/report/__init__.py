@@ -6,16 +6,15 @@ What writes a format is loaded when one is written: most runs write none, and th
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Collection, Iterable, Iterator, Optional
 
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
 from fcvi.engine.evidence import stem
-from fcvi.engine.files import FileError, encoded, opened, read_json, write_file, write_in
+from fcvi.engine.files import FileError, encoded, parse_json
+from fcvi.engine.folder import Folder
 from fcvi.engine.pcapng import capture
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import Result, RunReport, TraceFrame
@@ -83,57 +82,53 @@ def _commented(result: Result) -> list[TraceFrame]:
     return frames
 
 
-def certificate_files(directory: Path, report: RunReport, made: dict[str, bytes]) -> dict[str, bytes]:
-    """The certificate of a certification; made: every derived file. The evidence is hashed as it is on the disk."""
+def certificate_files(folder: Folder, report: RunReport, made: dict[str, bytes]) -> dict[str, bytes]:
+    """The certificate of a certification; made: every derived file. The evidence is hashed as it is on the disk. Raises OSError."""
     if not report.certification or report.error:
         return {}
     from . import certificate, manifest
 
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
     for name in ("dut.log", *evidence.names(report)):
-        if (directory / name).is_file():
-            hashes[name] = certificate.sha256_of(directory / name)
+        if folder.has(name):
+            hashes[name] = folder.sha256(name)
     files = certificate.render(json_report.as_json(report), certificate.facts_of(report), hashes)
-    return {**files, manifest.NAME: certificate.sums(directory, files, hashes)}
+    return {**files, manifest.NAME: certificate.sums(folder, files, hashes)}
 
 
-def write_report(directory: Path, report: RunReport, formats: Collection[str] = FORMATS) -> None:
+def write_report(folder: Folder, report: RunReport, formats: Collection[str] = FORMATS) -> None:
     """The evidence, what is derived from it, and the certificate. Raises OSError."""
-    directory.mkdir(parents=True, exist_ok=True)
     if "evidence" in formats:
-        (directory / evidence.FOLDER).mkdir(exist_ok=True)
         for name, data in evidence.files(report):
-            write_file(directory / name, data)
+            folder.write(name, data)
     made: Iterable[tuple[str, bytes]] = derived(report, formats)
     if report.certification:
         kept = dict(made)
-        made = {**kept, **certificate_files(directory, report, kept)}.items()
-    with opened(directory) as folder:
-        for name, data in made:
-            write_in(folder, name, data)
+        made = {**kept, **certificate_files(folder, report, kept)}.items()
+    for name, data in made:
+        folder.write(name, data)
 
 
-def clear(directory: Path) -> None:
+def clear(folder: Folder) -> None:
     """Take away what an earlier run left in the directory, and nothing that it did not write. Raises OSError."""
     from . import manifest
 
     ours = (*_OURS, *manifest.CERTIFICATE, manifest.NAME, manifest.SIGNATURE)
-    there = set(os.listdir(directory))
-    idents = {ident for case in load_cases() for ident in case.variant_ids()} | _earlier_idents(directory) if there else set()
+    there = set(folder.names())
+    idents = {ident for case in load_cases() for ident in case.variant_ids()} | _earlier_idents(folder) if there else set()
     for name in there.intersection((*ours, *(file_name(ident) for ident in idents))):
-        (directory / name).unlink(missing_ok=True)
-    folder = directory / evidence.FOLDER
-    if (folder / evidence.RUN).is_file() and not folder.is_symlink():
-        for path in [folder / evidence.RUN, *folder.glob("*.jsonl")]:
-            path.unlink()
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        folder.remove(name)
+    if folder.has(f"{evidence.FOLDER}/{evidence.RUN}"):
+        for name in folder.names(evidence.FOLDER):
+            if name == evidence.RUN or name.endswith(".jsonl"):
+                folder.remove(f"{evidence.FOLDER}/{name}")
+        folder.remove_folder(evidence.FOLDER)
 
 
-def _earlier_idents(directory: Path) -> set[str]:
+def _earlier_idents(folder: Folder) -> set[str]:
     """The cases of the report that is there, which may be another suite's."""
     try:
-        results = read_json(directory / "report.json")["results"]
+        results = parse_json(folder.read("report.json"), "report.json")["results"]
         return {r["id"] for r in results if _WHOLE_ID.fullmatch(r["id"])}
     except (FileError, KeyError, TypeError):
         return set()

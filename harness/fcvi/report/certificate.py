@@ -8,13 +8,13 @@ file and is what a laboratory signs. ``verify.py`` makes them all again and comp
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import Any, Collection, Mapping
 
 from fcvi.engine import pics as pics_module
 from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import encoded
+from fcvi.engine.folder import Folder
 from fcvi.engine.laboratory import ITEM, LAB
 from fcvi.engine.protocol import in_force
 from fcvi.engine.results import RunReport
@@ -177,21 +177,12 @@ def render(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[
     }  # fmt: skip
 
 
-def sums(directory: Path, made: Mapping[str, bytes], hashes: Mapping[str, str]) -> bytes:
+def sums(folder: Folder, made: Mapping[str, bytes], hashes: Mapping[str, str]) -> bytes:
     """SHA256SUMS: the files that are hashed already, those just made, and a PDF that is there. Raises OSError."""
     found = dict(hashes) | {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
-    if (directory / PDF).is_file():
-        found[PDF] = sha256_of(directory / PDF)
+    if folder.has(PDF):
+        found[PDF] = folder.sha256(PDF)
     return manifest.render(found)
-
-
-def sha256_of(path: Path) -> str:
-    """Of a file, without holding it in memory. Raises OSError."""
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()
 
 
 # ---- the page ----

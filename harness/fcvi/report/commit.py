@@ -1,14 +1,26 @@
-"""The commit of the suite, where it runs from a checkout."""
+"""The commit of the suite: of an installation or a tarball as it was written down then, of a checkout as git says."""
 
 from __future__ import annotations
 
+import functools
+import re
 import subprocess
 from pathlib import Path
 
+_HERE = Path(__file__).resolve().parents[1]
+_HASH = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
+
+@functools.cache
 def commit() -> str:
-    """The commit, with "-dirty" when files differ from it; "" when this is no checkout or there is no git."""
-    root = Path(__file__).resolve().parents[3]
+    """The commit, with "-dirty" when files differ from it; "" when nobody knows it."""
+    try:
+        noted = (_HERE / "commit").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        noted = ""
+    if _HASH.fullmatch(noted):  # a working tree has what `git archive` would have replaced
+        return noted
+    root = _HERE.parents[1]
     if not (root / ".git").exists():
         return ""
     try:

@@ -5,6 +5,7 @@ The signature is a file of its own beside the manifest, so that ``sha256sum --ch
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Mapping
 
 from fcvi.engine.files import FileError, encoded, read_file
+from fcvi.engine.folder import Folder
 
 NAME, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 #: The files of a certificate.
 CERTIFICATE = ("certificate.json", "certificate.html", "statement.json", "certificate.pdf")
 _NAMESPACE, _SIGNER = "fcvi-certificate", "laboratory"
+_BEGINS = b"-----BEGIN SSH SIGNATURE-----"
 
 
 def render(hashes: Mapping[str, str]) -> bytes:
@@ -30,7 +33,8 @@ def hashes_in(said: bytes) -> dict[str, str]:
     return {name: digest for digest, between, name in lines if between}
 
 
-def _keygen(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _keygen(*words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
+    """It reads standard input and writes standard output: no name of a report ever reaches it."""
     tool = shutil.which("ssh-keygen")
     if tool is None:
         raise FileError("ssh-keygen is not here: signatures need the package openssh-client")
@@ -42,28 +46,38 @@ def _why(done: subprocess.CompletedProcess[bytes]) -> str:
     return " ".join(lines[-1].split())[:200] if lines else f"exit status {done.returncode}"
 
 
-def sign(directory: Path, key: Path) -> None:
+def sign(folder: Folder, key: Path) -> None:
     """Sign the manifest with a private key of OpenSSH (or the public one, when an agent has it). Raises FileError, OSError."""
     read_file(key)  # says plainly what is wrong with the name
-    (directory / SIGNATURE).unlink(missing_ok=True)
-    done = _keygen("-q", "-Y", "sign", "-n", _NAMESPACE, "-f", str(key), str(directory / NAME))
-    if done.returncode or not (directory / SIGNATURE).is_file():
+    said = folder.read(NAME)
+    done = _keygen("-q", "-Y", "sign", "-n", _NAMESPACE, "-f", os.path.abspath(key), given=said)
+    if done.returncode or not done.stdout.startswith(_BEGINS):
         raise FileError(f"{key}: cannot sign with it: {_why(done)}")
+    refused = _refused("check-novalidate", done.stdout, said)
+    if refused:
+        raise FileError(f"{key}: what it signed is not {NAME}: {refused}")
+    folder.write(SIGNATURE, done.stdout)
 
 
-def check(directory: Path, public: Path) -> str:
+def _refused(how: str, signature: bytes, said: bytes, allowed: str = "") -> str:
+    """"" when this is a signature of what is said, by one of those that are allowed; else why it is not."""
+    with tempfile.TemporaryDirectory(prefix="fcvi-") as place:  # nobody else's, so that its names can be given away
+        signed, who = Path(place, "signature"), Path(place, "allowed")
+        signed.write_bytes(signature)
+        who.write_text(allowed, encoding="utf-8")
+        known = ["-f", str(who), "-I", _SIGNER] if allowed else []
+        done = _keygen("-Y", how, *known, "-n", _NAMESPACE, "-s", str(signed), given=said)
+    return _why(done) if done.returncode else ""
+
+
+def check(folder: Folder, public: Path) -> str:
     """"" when the manifest is signed with this key, else why it is not. Raises FileError when the key cannot be used."""
     lines = [line for line in read_file(public).decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
     if len(lines) != 1 or len(lines[0].split()) < 2 or "PRIVATE" in lines[0]:
         raise FileError(f"{public}: not a public key of OpenSSH on one line")
-    if not (directory / SIGNATURE).is_file() or (directory / SIGNATURE).is_symlink():
+    if not folder.has(SIGNATURE):
         return f"{SIGNATURE} is not there: nobody signed the manifest"
     kind, key = lines[0].split()[:2]
-    with tempfile.NamedTemporaryFile("w", suffix=".allowed") as allowed:
-        allowed.write(f'{_SIGNER} namespaces="{_NAMESPACE}" {kind} {key}\n')
-        allowed.flush()
-        done = _keygen(
-            "-Y", "verify", "-f", allowed.name, "-I", _SIGNER, "-n", _NAMESPACE, "-s", str(directory / SIGNATURE),
-            given=read_file(directory / NAME),
-        )  # fmt: skip
-    return "" if done.returncode == 0 else f"{SIGNATURE} is not a signature of {NAME} with {public.name}: {_why(done)}"
+    allowed = f'{_SIGNER} namespaces="{_NAMESPACE}" {kind} {key}\n'
+    refused = _refused("verify", folder.read(SIGNATURE), folder.read(NAME), allowed)
+    return f"{SIGNATURE} is not a signature of {NAME} with {public.name}: {refused}" if refused else ""

@@ -1,22 +1,28 @@
-"""Joins the report directories of the shards of one run: their evidence becomes that of one run, which is judged anew."""
+"""Joins the report directories of the shards of one run: their evidence becomes that of one run, which is judged anew.
+
+Every part has to have the cases of its shard, and all have to be about one item, tested by one laboratory with one suite.
+"""
 
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
-from fcvi.engine.files import FileError, damage, encoded, read_file, write_file
+from fcvi.engine.files import FileError, damage, encoded, parse_json
+from fcvi.engine.folder import Folder
 from fcvi.engine.protocol import put_in_force
+from fcvi.engine.rejudge import strayed
 from fcvi.engine.strict import twice
 from fcvi.engine.target import recorded
 
 #: What has to be the same in every part, and how it is called in a message.
 _SAME = {
     "suite": "version of the suite", "seed": "seed", "certification": "command (run or certify)", "deviations": "known deviations",
-    "given": "options", "select": "selection",
+    "given": "options", "select": "selection", "lab": "laboratory ([lab])", "item": "item ([item])", "commit": "commit of the suite",
 }  # fmt: skip
 
 
@@ -71,7 +77,9 @@ def _check(run: dict[str, Any]) -> None:
 
 
 def merge(out: Path, directories: Sequence[Path]) -> None:
-    """Write the evidence of the whole run into out, which must be new or empty. Raises FileError and OSError."""
+    """Write the evidence of the whole run into out, which must be new or empty. What the parts waived counts again: whoever judges the
+    whole names what does not. Raises FileError and OSError.
+    """
     parts = [(path, evidence.load_run(path)) for path in directories]
     for path, run in parts:
         try:
@@ -84,22 +92,27 @@ def merge(out: Path, directories: Sequence[Path]) -> None:
         run = _joined(parts)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FileError(f"{directories[0] / evidence.FOLDER / evidence.RUN} or another part: damaged: {damage(error)}") from error
-    out.mkdir(parents=True, exist_ok=True)
-    if any(out.iterdir()):
-        raise FileError(f"{out}: not empty; the joined report needs a directory of its own")
-    (out / evidence.FOLDER).mkdir()
-    for path, part in parts:
-        for case in part["cases"]:
-            if "not_run" not in case:
-                name = f"{evidence.FOLDER}/{evidence.stem(case['id'])}.jsonl"
-                write_file(out / name, read_file(path / name))
-    logs = [read_file(path / "dut.log") for path, _ in parts if (path / "dut.log").is_file()]
-    write_file(out / "dut.log", b"".join(logs))
-    write_file(out / evidence.FOLDER / evidence.RUN, encoded(json.dumps(run, indent=1) + "\n"))
+    with ExitStack() as stack:
+        whole = stack.enter_context(Folder(out, ours=True))
+        if whole.names():
+            raise FileError(f"{out}: not empty; the joined report needs a directory of its own")
+        logs = []
+        for path, part in parts:
+            folder = stack.enter_context(Folder(path))
+            for case in part["cases"]:
+                if "not_run" not in case:
+                    name = f"{evidence.FOLDER}/{evidence.stem(case['id'])}.jsonl"
+                    whole.write(name, folder.read(name))
+            logs.append(folder.read("dut.log") if "dut.log" in folder.names() else b"")
+        whole.write("dut.log", b"".join(logs))
+        whole.write(f"{evidence.FOLDER}/{evidence.RUN}", encoded(json.dumps(run, indent=1) + "\n"))
 
 
 def _joined(parts: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
     put_in_force(recorded(parts[0][1], parts[0][0]))
+    for path, part in parts:
+        for line in strayed(part, path):
+            raise FileError(f"{path}: {line}")
     order = {ident: n for n, ident in enumerate(i for case in load_cases() for i in case.variant_ids())}
     cases = [case for _, run in parts for case in run["cases"]]
     double = twice(case["id"] for case in cases)
@@ -111,7 +124,14 @@ def _joined(parts: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
         run["pixit"] = {**run["pixit"], "jitter_us": jitter}
     run["dut"] = {**run["dut"], "attachment": "; ".join(dict.fromkeys(part["dut"]["attachment"] for _, part in parts))}
     run["date"] = min(part["date"] for _, part in parts)
-    run["waived"] = {ident: why for _, part in parts for ident, why in part.get("waived", {}).items()}
+    run["waived"] = {}
     run["cases"] = sorted(cases, key=lambda case: order.get(case["id"], len(order)))
     run["shard"] = [1, 1]
     return run
+
+
+def note_waived(folder: Folder, waived: Mapping[str, str]) -> None:
+    """What does not count in the whole goes into its evidence. Raises FileError, OSError."""
+    name = f"{evidence.FOLDER}/{evidence.RUN}"
+    run = {**parse_json(folder.read(name), name), "waived": dict(waived)}
+    folder.write(name, encoded(json.dumps(run, indent=1) + "\n"))

@@ -1,29 +1,33 @@
-"""Whether the files of a certification are what was certified.
+"""Whether the files of a certification are what was certified, and whether what was certified is true.
 
-Everything that is derived is made again and compared, byte for byte: certificate, page, statement and manifest from report.json
-and evidence/run.json; with ``again``, report.json and all other files from the evidence as well. A hash is never believed because
-it stands beside the file. What nobody signed can be made anew as a whole, evidence included: only a signature excludes that.
+Everything that is derived is made again and compared, byte for byte: every case is judged again from its evidence, against the list
+of cases that the PICS makes applicable. A hash is never believed because it stands beside the file. What nobody signed can be made
+anew as a whole, evidence included: only a signature excludes that.
+
+The commit says which suite made a certificate. Another suite's verdicts are not ours to give: of its certificate the hashes and the
+signature are checked, and nothing of it is called changed that was not.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import re
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterable, Optional
+from typing import Any, Optional
 
 from fcvi import __version__
 from fcvi.engine.catalogue import sha256 as catalogue_sha256
 from fcvi.engine.evidence import FOLDER, RUN
-from fcvi.engine.files import FileError, encoded, read_file
+from fcvi.engine.files import FileError, encoded
+from fcvi.engine.folder import Folder
 from fcvi.engine.pics import PicsError
 from fcvi.engine.protocol import put_in_force
 from fcvi.engine.target import recorded
 from . import canonical, certificate, manifest
-from .certificate import HTML, JSON, PDF, STATEMENT, sha256_of
+from .certificate import HTML, JSON, PDF, STATEMENT
+from .commit import commit
 
 #: The members of run.json.
 _RUN = sorted((
@@ -38,7 +42,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class Check:
     """What became of a certificate's files.
 
-    disagrees: what is other than it has to be, in words. signed: "" when no key was given; else "yes" or why not.
+    disagrees: what is other than it has to be, in words. signed: "" when no key was given; else "yes" or why not. unjudged: "" when
+    every case was judged again; else why not.
     """
 
     outcome: str
@@ -49,22 +54,15 @@ class Check:
     additional: list[str] = field(default_factory=list)
     disagrees: list[str] = field(default_factory=list)
     signed: str = ""
+    unjudged: str = ""
 
-    def holds(self) -> bool:
-        """Whether everything is as it was certified."""
+    def untouched(self) -> bool:
+        """Whether nothing is other than it was certified."""
         return not (self.changed or self.missing or self.additional or self.disagrees) and self.signed in ("", "yes")
 
-
-def _walk(directory: Path) -> Iterable[tuple[str, os.stat_result, Path]]:
-    """Everything below that is no directory; links are not followed. Raises OSError."""
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    for folder, folders, names in os.walk(directory, onerror=fail):
-        for name in sorted(names) + [f for f in folders if os.path.islink(os.path.join(folder, f))]:
-            path = Path(folder, name)
-            yield path.relative_to(directory).as_posix(), path.lstat(), path
+    def holds(self) -> bool:
+        """Whether nothing is, and somebody vouches for the verdicts: this suite, which judged again, or whoever has the key."""
+        return self.untouched() and (not self.unjudged or self.signed == "yes")
 
 
 def _hashes(certified: Any, path: Path) -> dict[str, str]:
@@ -74,91 +72,143 @@ def _hashes(certified: Any, path: Path) -> dict[str, str]:
     return found
 
 
-def check(directory: Path, key: Optional[Path] = None, again: bool = False) -> Check:
+def check(directory: Path, key: Optional[Path] = None, again: bool = True) -> Check:
     """Compare a report directory with its certificate.
 
     No name of the certificate is ever opened: only what is found in the directory. key: a public key that has to have signed
-    the manifest. again: judge every case again from the evidence. Raises FileError, OSError.
+    the manifest. again: judge every case again from the evidence, without which nothing is known of the verdicts. Raises FileError,
+    OSError.
     """
-    path = directory / JSON
-    data = read_file(path)
-    certified = canonical.loads(data, str(path))
-    _put_in_force(directory)
-    hashes = _hashes(certified, path)
-    result = Check(str(certified.get("outcome"))[:40], sha256_of(path))
-    actual = _files(directory, hashes, result)
+    with Folder(directory) as folder:
+        return _check(folder, key, again)
+
+
+def _check(folder: Folder, key: Optional[Path], again: bool) -> Check:
+    data = folder.read(JSON)
+    certified = canonical.loads(data, str(folder.path / JSON))
+    hashes = _hashes(certified, folder.path / JSON)
+    run = _put_in_force(folder)
+    result = Check(str(certified.get("outcome"))[:40], hashlib.sha256(data).hexdigest())
+    actual = _files(folder, hashes, result)
     result.files = len(hashes)
+    spoilt = {*result.changed, *result.missing}
+    result.unjudged = _foreign(certified, run)
+    if result.unjudged:
+        result.disagrees += _belong(folder, certified, actual, spoilt)
+    else:
+        _compare(folder, certified, data, actual, result, again)
+    if key is not None:
+        result.signed = manifest.check(folder, key) or "yes"
+    return result
+
+
+def _compare(
+    folder: Folder, certified: dict[str, Any], data: bytes, actual: dict[str, str], result: Check, again: bool
+) -> None:
+    """What this suite makes of the same evidence."""
+    spoilt = {*result.changed, *result.missing}
     if canonical.dumps(certified) != data:
         result.disagrees.append(f"{JSON}: its form is not the canonical one")
     named = certificate.members()
     result.disagrees += [f"{JSON}: {n!r:.60} is no member of a certificate" for n in sorted(set(certified) - set(named))]
     result.disagrees += [f"{JSON}: {n} is missing" for n in named if n not in certified and n not in certificate.OPTIONAL]
-    spoilt = {*result.changed, *result.missing}
     if not spoilt & _SOURCES:  # what is made from a file that was touched says nothing more
-        result.disagrees += _derived(directory, certified, actual, spoilt)
+        result.disagrees += _derived(folder, certified, actual, spoilt)
     if again:
         known = (*spoilt, *(line.split(":")[0] for line in result.disagrees))
-        result.disagrees += [line for line in _judged_again(directory) if not line.startswith(known)]
-    if key is not None:
-        result.signed = manifest.check(directory, key) or "yes"
-    return result
+        result.disagrees += [line for line in _judged_again(folder) if not line.startswith(known)]
 
 
-def _put_in_force(directory: Path) -> None:
-    """The book of the run. Where the evidence cannot be read, the comparison of the files says so. Raises FileError."""
+def _put_in_force(folder: Folder) -> Any:
+    """run.json; the book of the run is in force from now on. None where it cannot be read: the comparison of the files says so.
+
+    Raises FileError for a book that is not here.
+    """
     try:
-        run = canonical.loads(read_file(directory / FOLDER / RUN), f"{FOLDER}/{RUN}")
-    except (FileError, OSError):
-        return
-    if isinstance(run, dict):
-        put_in_force(recorded(run, directory / FOLDER / RUN))
+        run = canonical.loads(folder.read(f"{FOLDER}/{RUN}"), f"{FOLDER}/{RUN}")
+    except FileError:
+        return None
+    if not isinstance(run, dict):
+        return None
+    put_in_force(recorded(run, folder.path / FOLDER / RUN))
+    return run
 
 
 def strangers(directory: Path) -> list[str]:
     """Files in the directory that the certificate does not cover. Raises FileError, OSError."""
-    hashes = _hashes(canonical.loads(read_file(directory / JSON), str(directory / JSON)), directory / JSON)
-    return [name for name, _, _ in _walk(directory) if name not in hashes and name not in certificate.BESIDE]
+    with Folder(directory) as folder:
+        hashes = _hashes(canonical.loads(folder.read(JSON), str(directory / JSON)), directory / JSON)
+        return [name for name, _ in folder.walk() if name not in hashes and name not in certificate.BESIDE]
 
 
-def _files(directory: Path, hashes: dict[str, str], result: Check) -> dict[str, str]:
+def _files(folder: Folder, hashes: dict[str, str], result: Check) -> dict[str, str]:
     """The hashes of all files that are there, after comparing them with those of the certificate."""
     actual: dict[str, str] = {}
-    for name, status, file in _walk(directory):
-        plain = stat.S_ISREG(status.st_mode)
-        if plain:
-            actual[name] = sha256_of(file)
+    for name, found in folder.walk():
+        actual[name] = found
         if name in certificate.BESIDE:
-            if not plain:
+            if not found:
                 result.changed.append(name)
         elif name not in hashes:
             result.additional.append(name)
-        elif not plain or actual[name] != hashes[name]:
+        elif found != hashes[name]:
             result.changed.append(name)
-        actual.setdefault(name, "")
     expected = {*hashes, STATEMENT, manifest.NAME}
     result.missing = sorted(expected - set(actual))
     return actual
 
 
-def _same_suite(report: Any) -> str:
-    suite = report["suite"]
-    if suite == {"version": __version__, "catalogue_sha256": catalogue_sha256()}:
+def _foreign(certified: dict[str, Any], run: Any) -> str:
+    """Why this suite has no verdict about the certificate; "" when it is its own."""
+    own = {"suite": {"version": __version__, "catalogue_sha256": catalogue_sha256()}, "commit": commit()}
+    made = {name: (run if isinstance(run, dict) else certified).get(name) for name in own}
+    if made == own:
         return ""
-    made_by = str(suite.get("version"))[:20]
-    return f"it was made by fcvi {made_by} with another catalogue than this one's ({__version__}): verify it with that one"
+    suite = made["suite"] if isinstance(made["suite"], dict) else {}
+    return f"it was made by {_named(suite.get('version'), made['commit'])}, and this is {_named(__version__, own['commit'])}"
 
 
-def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str], spoilt: set[str]) -> list[str]:
+def _named(version: Any, made: Any) -> str:
+    return f"fcvi {str(version)[:20]}, commit {str(made)[:50] or 'unknown'}"
+
+
+def _belong(folder: Folder, certified: dict[str, Any], actual: dict[str, str], spoilt: set[str]) -> list[str]:
+    """Whether the files of another suite's certificate belong together: its hashes, and what it says of itself twice."""
+    found = []
+    try:
+        run = canonical.loads(folder.read(f"{FOLDER}/{RUN}"), f"{FOLDER}/{RUN}")
+        hashes = {n: h for n, h in certified["files"].items() if n != HTML}
+        if certificate.digest(hashes) != certified["files_sha256"]:
+            found.append(f"{JSON}: files_sha256 is other than the hashes of its files give")
+        found += [f"{JSON}: {n} is other than {FOLDER}/{RUN} says" for n in ("suite", "commit") if certified[n] != run[n]]
+        subjects = canonical.loads(folder.read(STATEMENT), STATEMENT)["subject"]
+        if actual.get(JSON) not in [one["digest"]["sha256"] for one in subjects]:
+            found.append(f"{STATEMENT}: not about this {JSON}")
+    except FileError as error:
+        return [] if spoilt else [str(error)]
+    except (KeyError, TypeError, AttributeError):
+        return [] if spoilt else [f"{JSON}: its shape, or that of {STATEMENT} or {FOLDER}/{RUN}, is not that of a certification"]
+    return found + _sums(folder, certified, actual, spoilt)
+
+
+def _sums(folder: Folder, certified: dict[str, Any], actual: dict[str, str], spoilt: set[str]) -> list[str]:
+    """What the manifest says otherwise."""
+    if manifest.NAME not in actual or manifest.NAME in spoilt:
+        return []
+    hashes = {n: h for n, h in certified["files"].items() if n not in certificate.BESIDE}
+    said = folder.read(manifest.NAME)
+    return _other_than_said(said, {**hashes, **{n: actual[n] for n in (JSON, STATEMENT, PDF) if n in actual}})
+
+
+def _derived(folder: Folder, certified: dict[str, Any], actual: dict[str, str], spoilt: set[str]) -> list[str]:
     """What is made from report.json and run.json, made again and compared. spoilt: files that are named already."""
     try:
-        report = canonical.loads(read_file(directory / "report.json"), "report.json")
-        run = canonical.loads(read_file(directory / FOLDER / RUN), f"{FOLDER}/{RUN}")
+        report = canonical.loads(folder.read("report.json"), "report.json")
+        written = folder.read(f"{FOLDER}/{RUN}")
+        run = canonical.loads(written, f"{FOLDER}/{RUN}")
         form = encoded(json.dumps(run, indent=1) + "\n")
-        if sorted({*run, "book"}) != _RUN or form != read_file(directory / FOLDER / RUN):
+        if sorted({*run, "book"}) != _RUN or form != written:
             return [f"{FOLDER}/{RUN}: its members or its form are not those that a run writes"]
-        foreign = _same_suite(report)
-        if foreign:
-            return [f"{JSON}: {foreign}"]
         hashes = {n: h for n, h in certified["files"].items() if n not in (HTML, *certificate.BESIDE)}
         facts = certificate.facts_in(run)
         expected = certificate.build(report, facts, hashes)
@@ -176,13 +226,9 @@ def _derived(directory: Path, certified: dict[str, Any], actual: dict[str, str],
     ]
     for name in (JSON, HTML, STATEMENT):
         named = name in spoilt or any(line.startswith(name) for line in found)
-        if name in actual and not named and read_file(directory / name) != made[name]:
+        if name in actual and not named and not folder.holds(name, made[name]):
             found.append(f"{name}: other than what report.json and {FOLDER}/{RUN} give")
-    page = {HTML: certified["files"].get(HTML, "")}
-    beside = {**hashes, **page, **{n: actual[n] for n in (JSON, STATEMENT, PDF) if n in actual}}
-    if manifest.NAME in actual and manifest.NAME not in spoilt:
-        found += _other_than_said(read_file(directory / manifest.NAME), beside)
-    return found
+    return found + _sums(folder, certified, actual, spoilt)
 
 
 def _other_than_said(said: bytes, hashes: dict[str, str]) -> list[str]:
@@ -226,21 +272,19 @@ def _crossed(report: Any, run: Any) -> list[str]:
     return found
 
 
-def _judged_again(directory: Path) -> list[str]:
-    """The files that the evidence does not give again."""
-    from fcvi.engine.rejudge import rejudge
+def _judged_again(folder: Folder) -> list[str]:
+    """What the evidence does not give again: a case that was due, or a file."""
+    from fcvi.engine.rejudge import opened, rejudge, strayed
 
     from . import certificate_files, derived
 
     try:
-        report = rejudge(directory)
+        found = strayed(opened(folder.path), folder.path)
+        report = rejudge(folder.path)
         files = dict(derived(report))
-        files |= certificate_files(directory, report, files)
+        files |= certificate_files(folder, report, files)
     except FileError as error:
         return [str(error)]
-    found = []
-    for name, data in files.items():
-        path = directory / name
-        if not path.is_file() or path.is_symlink() or path.stat().st_size != len(data) or read_file(path) != data:
-            found.append(f"{name}: other than what judging the evidence again gives")
-    return found
+    if report.waived:
+        found.append(f"{FOLDER}/{RUN}: it waives {', '.join(sorted(report.waived))[:200]}, and a certification waives nothing")
+    return found + [f"{name}: other than what judging the evidence again gives" for name in files if not folder.holds(name, files[name])]

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Collection, Mapping, Optional
 
 from fcvi.engine import strict
+from fcvi.engine.case import load_cases
+from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.files import FileError, read_file, read_json
 from fcvi.engine.results import Result, RunReport, Verdict
 
@@ -90,6 +92,19 @@ def load_baseline(path: Path) -> dict[str, tuple[str, set[str]]]:
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{file}: not a report.json of this version of fcvi") from error
+
+
+Waivers = tuple[dict[str, tuple[str, set[str]]], str, list[Entry]]
+
+
+def load(baseline: Optional[Path], quarantine: Optional[Path]) -> Waivers:
+    """Baseline, its name, and quarantine, as `apply` takes them. Raises FileError."""
+    known = load_baseline(baseline) if baseline is not None else {}
+    entries = []
+    if quarantine is not None:
+        variants = [ident for case in load_cases() for ident in case.variant_ids()]
+        entries = load_quarantine(quarantine, variants, load_catalogue().levels)
+    return known, str(baseline), entries
 
 
 def apply(report: RunReport, baseline: Mapping[str, tuple[str, set[str]]], name: str, entries: Collection[Entry]) -> list[str]:

@@ -63,6 +63,14 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 def again(report: RunReport, ident: str) -> str:
     """The command that runs this case again as it was run."""
-    given = f" {report.given}" if report.given else ""
+    given = f" {requoted(report.given)}" if report.given else ""
     device, case = shlex.quote(report.attachment), shlex.quote(ident)
     return f"fcvi run --dut {device}{given} --seed {report.seed} --select {case} --report again"
+
+
+def requoted(given: str) -> str:
+    """Words of a command line as a shell takes them for words, whoever wrote them down."""
+    try:
+        return shlex.join(shlex.split(given))
+    except ValueError:  # a quotation without an end
+        return shlex.quote(given)

@@ -16,7 +16,7 @@ from typing import Any, Callable, Optional
 
 from conformance import register_all
 from fcvi import cli
-from fcvi.engine import evidence, interrupt, process, runner
+from fcvi.engine import evidence, interrupt, process, rejudge, runner
 from fcvi.engine.scenario import Scenario
 from fcvi.report import manifest
 
@@ -83,7 +83,7 @@ def child(words: list[object], told: Path, prepare: Callable[[], None] = lambda:
         os.dup2(file, 2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.environ[MARK] = str(told)
-        runner.select = _few  # type: ignore[assignment]
+        runner.select = rejudge.select = _few  # type: ignore[assignment]
         prepare()
         sys.argv = ["fcvi", *map(str, words)]
         os._exit(cli.main())
@@ -155,10 +155,10 @@ def play(jobs: int, base: Path, key: Path, points: int) -> list[dict[str, Any]]:
     """Every phase and signal; where there are to be fewer points, each phase with the next signal."""
     process.adopt()
     register_all()
-    plain, runner.select = runner.select, _few  # type: ignore[assignment]
+    plain, runner.select, rejudge.select = runner.select, _few, _few  # type: ignore[assignment]
     words = ["certify", "--quiet", "--report", str(base / "whole"), "--sign", str(key)]
     assert not cli.main(words) and not cli.main(["judge", "--quiet", str(base / "whole")])  # loads what there is
-    runner.select = plain
+    runner.select = rejudge.select = plain
     table = []
     for at, phase in enumerate(PHASES):
         for number in SIGNALS if points > len(PHASES) else (SIGNALS[at % len(SIGNALS)],):

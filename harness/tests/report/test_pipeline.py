@@ -164,7 +164,9 @@ def test_only_what_is_new_fails(failing: Path, tmp_path: Path) -> None:
     suite = Tree.parse(tmp_path / "same/junit.xml").getroot().find("testsuite")
     assert suite is not None and suite.get("failures") == "0"
     assert json.loads((tmp_path / "same/report.json").read_text())["summary"]["fail"] > 5, "verdicts stay what they are"
-    assert fcvi("judge", str(tmp_path / "same"), "--quiet").returncode == 0
+    assert fcvi("judge", str(tmp_path / "same"), "--quiet", "--baseline", str(failing)).returncode == 0
+    alone = fcvi("judge", str(tmp_path / "same"), "--quiet")
+    assert alone.returncode == 1 and "waives what counts" in alone.stderr, "evidence waives nothing"
     other = f"{INDEPENDENT} --fault resp1-revision"
     assert run(tmp_path / "worse", "--baseline", str(failing), dut=other) == 1
 

@@ -78,15 +78,20 @@ def load(directory: Path, name: str = "certificate.json") -> Any:
     return json.loads((directory / name).read_text())
 
 
+def sha256_of(path: Path) -> str:
+    """Of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def rehash(directory: Path) -> None:
     """Put every hash right that stands in the directory: what a forger would do who knows the formats."""
     data = load(directory)
-    hashes = {n: certificate.sha256_of(directory / n) for n in data["files"] if (directory / n).is_file()}
+    hashes = {n: sha256_of(directory / n) for n in data["files"] if (directory / n).is_file()}
     data["files"] = hashes
     data["files_sha256"] = certificate.digest({n: h for n, h in hashes.items() if n != "certificate.html"})
     (directory / "certificate.json").write_bytes(canonical.dumps(data))
     statement = load(directory, "statement.json")
-    statement["subject"][-1]["digest"]["sha256"] = certificate.sha256_of(directory / "certificate.json")
+    statement["subject"][-1]["digest"]["sha256"] = sha256_of(directory / "certificate.json")
     (directory / "statement.json").write_bytes(canonical.dumps(statement))
     resum(directory)
 
@@ -94,7 +99,7 @@ def rehash(directory: Path) -> None:
 def resum(directory: Path) -> None:
     """SHA256SUMS anew."""
     names = [p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()]
-    found = {n: certificate.sha256_of(directory / n) for n in names if n not in (manifest.NAME, manifest.SIGNATURE)}
+    found = {n: sha256_of(directory / n) for n in names if n not in (manifest.NAME, manifest.SIGNATURE)}
     (directory / manifest.NAME).write_bytes(manifest.render(found))
 
 
@@ -102,7 +107,7 @@ def rebuild(directory: Path) -> None:
     """Make the certificate, its page and all hashes anew from report.json and run.json, by the suite's own code."""
     report, run = load(directory, "report.json"), load(directory, "evidence/run.json")
     names = [n for n in load(directory)["files"] if n != "certificate.html"]
-    hashes = {n: certificate.sha256_of(directory / n) for n in names}
+    hashes = {n: sha256_of(directory / n) for n in names}
     for name, data in certificate.render(report, certificate.facts_in(run), hashes).items():
         (directory / name).write_bytes(data)
     resum(directory)
@@ -336,7 +341,7 @@ def test_the_bank_has_a_hundred_edits() -> None:
 
 
 def test_what_was_not_touched_holds(certified: Path, keys: Path) -> None:
-    found = verify.check(certified, keys / "lab.pub", again=True)
+    found = verify.check(certified, keys / "lab.pub")
     assert found.holds() and found.signed == "yes" and found.disagrees == [] and found.files > 200
     jsonschema.validate(load(certified), SCHEMA)
 
@@ -345,7 +350,7 @@ def test_what_was_not_touched_holds(certified: Path, keys: Path) -> None:
 def test_an_edit_of_what_is_derived_is_found_without_judging(name: str, report: Path) -> None:
     BANK[name](report)
     try:
-        assert not verify.check(report).holds()
+        assert not verify.check(report, again=False).holds()
     except FileError as error:
         assert "\n" not in str(error)
 
@@ -354,7 +359,7 @@ def test_an_edit_of_what_is_derived_is_found_without_judging(name: str, report: 
 def test_an_edit_of_report_or_evidence_is_found_by_judging_again(name: str, report: Path) -> None:
     SOURCES[name](report)
     try:
-        assert not verify.check(report, again=True).holds()
+        assert not verify.check(report).holds()
     except FileError as error:
         assert "\n" not in str(error)
 
@@ -385,7 +390,7 @@ SIGNED: dict[str, Edit] = {
 @pytest.mark.parametrize("name", SIGNED)
 def test_only_a_signature_finds_what_was_made_anew_as_a_whole(name: str, report: Path, keys: Path) -> None:
     SIGNED[name](report)
-    found = verify.check(report, keys / "lab.pub")
+    found = verify.check(report, keys / "lab.pub", again=False)
     assert not found.holds() and found.signed not in ("", "yes")
 
 
@@ -395,6 +400,97 @@ def test_one_case_of_many_judged_anew_is_not_conformant(report: Path) -> None:
     data = load(report)
     assert data["outcome"] != "conformant" and data["cases"]["complete"] is False
     assert certificate.outcome({"summary": {"pass": 1, "fail": 0, "inconclusive": 0, "error": 0}, "review": [], "deviations": []}, False) == "inconclusive"  # noqa: E501
+
+
+def _flatter(directory: Path) -> None:
+    """report.json says that everything passed, and everything that is made from it is made anew."""
+    data = load(directory, "report.json")
+    for one in data["results"]:
+        if one["verdict"] != "not-applicable":
+            one.update(verdict="pass", qualifier=None, reason="", broken=[], findings=[])
+    data["review"], data["deviations"] = [], []
+    data["requirements"] = {i: "pass" if v != "not-applicable" else v for i, v in data["requirements"].items()}
+    verdicts = [r["verdict"] for r in data["results"]]
+    data["summary"] = {name: verdicts.count(name) for name in data["summary"]}
+    (directory / "report.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    rebuild(directory)
+
+
+@pytest.mark.parametrize("how", [["sign"], ["--resume"]], ids=["sign", "resume"])
+def test_who_signs_judges_first(how: list[str], report: Path, keys: Path) -> None:
+    """X2: a "not conformant" directory, edited and rendered anew, verifies as conformant to whoever does not judge."""
+    _flatter(report)
+    (report / manifest.SIGNATURE).unlink()
+    assert load(report)["outcome"] == "conformant"
+    assert verify.check(report, again=False).holds(), "the forgery is complete"
+    done = fcvi("certify", *how, str(report), "--sign", str(keys / "lab"))
+    assert done.returncode == 1 and "not signed: report.json: other than what judging the evidence again gives" in done.stderr
+    assert not (report / manifest.SIGNATURE).exists()
+    done = fcvi("certify", "--verify", str(report))
+    assert done.returncode == 1 and "changed: report.json: other than what judging" in done.stdout
+
+
+def test_a_certificate_is_signed_later(report: Path, keys: Path) -> None:
+    (report / manifest.SIGNATURE).unlink()
+    assert fcvi("certify", "sign", str(report)).returncode == 2, "it needs a key"
+    assert fcvi("certify", "sign", str(report.parent), "--sign", str(keys / "lab")).returncode == 2, "no certificate"
+    done = fcvi("certify", "sign", str(report), "--sign", str(keys / "other"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert fcvi("certify", "--verify", str(report), "--key", str(keys / "other.pub")).returncode == 0
+
+
+def _of(directory: Path, commit: str, **suite: str) -> None:
+    """As another suite would have made it."""
+    for name in (RUN, "report.json"):
+        data = load(directory, name)
+        data["suite"].update(suite)
+        if name == RUN:
+            data["commit"] = commit
+        (directory / name).write_text(json.dumps(data, indent=1, ensure_ascii=name == RUN) + "\n", encoding="utf-8")
+    rebuild(directory)
+
+
+@pytest.mark.parametrize("suite", [{}, {"version": "0.0.9", "catalogue_sha256": "0" * 64}], ids=["commit", "version"])
+def test_another_suites_certificate_is_not_judged_and_not_called_changed(suite: dict[str, str], report: Path, keys: Path) -> None:
+    _of(report, "1" * 40, **suite)
+    data = load(report)
+    data["a member of that suite"] = {}
+    (report / "certificate.json").write_bytes(canonical.dumps(data))
+    rehash(report)
+    alone = fcvi("certify", "--verify", str(report))
+    assert alone.returncode == 4 and "not judged by this version: it was made by fcvi" in alone.stdout and "changed" not in alone.stdout
+    assert fcvi("certify", "sign", str(report), "--sign", str(keys / "lab")).returncode == 1, "who has not judged does not sign"
+    sign_as_that_suite_did(report, keys / "lab")
+    vouched = fcvi("certify", "--verify", str(report), "--key", str(keys / "lab.pub"))
+    assert vouched.returncode == 0 and "not judged by this version" in vouched.stdout and "signed with the key" in vouched.stdout
+    (report / "report.tap").write_text("ok 1\n")
+    spoilt = fcvi("certify", "--verify", str(report), "--key", str(keys / "lab.pub"))
+    assert spoilt.returncode == 1 and "changed: report.tap" in spoilt.stdout
+
+
+def sign_as_that_suite_did(directory: Path, key: Path) -> None:
+    """With the tool itself."""
+    (directory / manifest.SIGNATURE).unlink(missing_ok=True)
+    subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-n", "fcvi-certificate", "-f", str(key), str(directory / manifest.NAME)], check=True)
+
+
+FOREIGN: dict[str, Edit] = {
+    "another outcome in the certificate": in_text("certificate.json", b'"outcome":"not conformant"', b'"outcome":"conformant"'),
+    "another commit in the certificate": in_certificate(setting("commit", to="2" * 40)),
+    "other hashes": lambda d: ((d / "certificate.json").write_bytes(canonical.dumps({**load(d), "files_sha256": "0" * 64})), resum(d)),
+    "another statement": lambda d: ((d / "statement.json").write_bytes(b"{}"), resum(d)),
+    "a line less": lambda d: (d / "SHA256SUMS").write_bytes((d / "SHA256SUMS").read_bytes().partition(b"\n")[2]),
+    "a file more": lambda d: ((d / "more.txt").write_text("x"), resum(d)),
+    "a trace gone": lambda d: (sorted((d / "evidence").glob("*.jsonl"))[0].unlink(), resum(d)),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_the_files_of_another_suites_certificate_belong_together(name: str, report: Path) -> None:
+    _of(report, "1" * 40)
+    FOREIGN[name](report)
+    found = verify.check(report)
+    assert not found.holds() and not found.untouched() and found.unjudged
 
 
 def test_another_key_is_told(report: Path, keys: Path) -> None:
@@ -464,14 +560,14 @@ def test_the_pdf_has_its_number_on_every_page(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(LAB)
     done = fcvi("certify", "--pics", str(tmp_path / "lab.toml"), "--pdf", "--quiet", "--report", str(tmp_path / "r"), timeout=120)
     assert done.returncode == 1 and done.stderr == ""
-    assert verify.check(tmp_path / "r").holds()
+    assert verify.check(tmp_path / "r", again=False).holds()
     text = subprocess.run(["pdftotext", "-layout", str(tmp_path / "r/certificate.pdf"), "-"], capture_output=True, text=True, check=True)  # noqa: E501
     pages = text.stdout.split("\f")[:-1]
     assert all(f"page {n} of {len(pages)}" in page and "ETH-1/2027" in page for n, page in enumerate(pages, 1))
     assert "Annex A" in pages[2] and "Results" in pages[1], "two pages, then the annexes"
     with (tmp_path / "r/certificate.pdf").open("r+b") as pdf:
         pdf.write(b"X")
-    assert "certificate.pdf: other than SHA256SUMS says" in str(verify.check(tmp_path / "r"))
+    assert "certificate.pdf: other than SHA256SUMS says" in str(verify.check(tmp_path / "r", again=False))
 
 
 def test_a_key_that_cannot_sign_is_one_line(tmp_path: Path) -> None:

@@ -1,0 +1,217 @@
+"""A directory of files that is open: whatever is put in its place meanwhile, all of them are read from and written into the same.
+
+No link is followed in it. A name may have one folder before it ("evidence/run.json"); that is a folder of the directory, no link.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Iterator, Optional, Sequence
+
+from .files import LARGEST, SCRATCH, FileError, read_in, write_in
+from .words import why
+
+_FEW = 8  # files that are brought to the disk one by one
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Folder:
+    """The directory: of others, as it is, or with `ours` made where it is missing, locked, and freed of what was left half written."""
+
+    def __init__(self, path: Path, ours: bool = False) -> None:
+        """Raises OSError."""
+        self.path = path
+        if ours:
+            path.mkdir(parents=True, exist_ok=True)
+        self._ours = ours
+        self._folders = {"": os.open(path, _FOLDER)}
+        if not ours:
+            return
+        try:
+            fcntl.flock(self._folders[""], fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.close()
+            raise OSError(error.errno, "another fcvi is writing there") from error
+        self._tidy("")
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _tidy(self, name: str) -> None:
+        """Take away what a writer that was killed left half written: nobody else writes there now."""
+        for found in os.listdir(self._folders[name]) if self._ours else ():
+            if SCRATCH.fullmatch(found):
+                with suppress(OSError):
+                    os.unlink(found, dir_fd=self._folders[name])
+
+    def _folder(self, name: str, make: bool = False) -> int:
+        if name not in self._folders:
+            base = self._folders[""]
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=base)
+            try:
+                self._folders[name] = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=base)
+            except FileNotFoundError:
+                raise
+            except OSError as error:
+                raise OSError(error.errno, f"{name} is a link or no folder") from error
+            self._tidy(name)
+        return self._folders[name]
+
+    def _split(self, name: str, make: bool = False) -> tuple[int, str]:
+        folder, _, last = name.rpartition("/")
+        if last in ("", ".", "..") or folder in (".", "..") or "/" in folder:
+            raise OSError(errno.EINVAL, f"{name!r} is no name of a file here")
+        return self._folder(folder, make), last
+
+    def refuse_link(self, name: str) -> None:
+        """Raises OSError when a folder of ours would be a link, and what we write would go elsewhere."""
+        with suppress(FileNotFoundError):
+            if stat.S_ISLNK(os.stat(name, dir_fd=self._folders[""], follow_symlinks=False).st_mode):
+                raise OSError(errno.ELOOP, f"{name} is a link")
+
+    # ---- what is there ----
+
+    def read(self, name: str) -> bytes:
+        """As read_file. Raises FileError."""
+        try:
+            folder, last = self._split(name)
+        except OSError as error:
+            raise FileError(f"{self.path / name}: cannot read it: {why(error)}") from error
+        return read_in(folder, last, self.path / name)
+
+    def has(self, name: str) -> bool:
+        """Whether this is a plain file."""
+        try:
+            folder, last = self._split(name)
+            return stat.S_ISREG(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
+        except OSError:
+            return False
+
+    def holds(self, name: str, data: bytes) -> bool:
+        """Whether this is a plain file with this content."""
+        try:
+            return self.read(name) == data
+        except FileError:
+            return False
+
+    def sha256(self, name: str) -> str:
+        """Of a plain file, without holding it in memory; "" of what is none, or larger than any that a run writes. Raises OSError."""
+        folder, last = self._split(name)
+        return _sha256(last, folder)
+
+    def walk(self) -> Iterator[tuple[str, str]]:
+        """Everything below that is no folder, in folders however deep: its name, and its hash as by sha256. Raises OSError."""
+
+        def fail(error: OSError) -> None:
+            raise error
+
+        for place, folders, names, folder in os.fwalk(".", dir_fd=self._folders[""], onerror=fail):
+            below = place[2:] + "/" if place != "." else ""
+            links = [f for f in folders if stat.S_ISLNK(os.stat(f, dir_fd=folder, follow_symlinks=False).st_mode)]
+            for name in sorted(names) + links:
+                yield below + name, _sha256(name, folder)
+
+    # ---- what is written ----
+
+    def write(self, name: str, data: bytes) -> None:
+        """All or nothing. Raises OSError."""
+        folder, last = self._split(name, make=True)
+        write_in(folder, last, data)
+
+    def append(self, name: str) -> int:
+        """A descriptor that appends to the file; a link is refused. Raises OSError."""
+        folder, last = self._split(name, make=True)
+        return os.open(last, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there. Raises OSError."""
+        with suppress(FileNotFoundError):
+            folder, last = self._split(name)
+            os.unlink(last, dir_fd=folder)
+
+    def names(self, folder: str = "") -> list[str]:
+        """What is in the directory, or in a folder of it: nothing where that is missing. Raises OSError."""
+        try:
+            return os.listdir(self._folder(folder))
+        except FileNotFoundError:
+            return []
+
+    def remove_folder(self, name: str) -> None:
+        """Take away a folder that is empty; another stays."""
+        with suppress(OSError):
+            os.rmdir(name, dir_fd=self._folders[""])
+            os.close(self._folders.pop(name, -1))
+
+    def sync(self, names: Sequence[str]) -> None:
+        """What was written is on the disk when this returns. Raises OSError."""
+        if len(names) > _FEW and self._sync_all():
+            return
+        folders = set()
+        for name in names:
+            folder, last = self._split(name)
+            file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
+            folders.add(folder)
+        for folder in folders:
+            os.fsync(folder)
+
+    def _sync_all(self) -> bool:
+        """The whole file system at once, which many files are a hundred times faster with; false when it cannot say that it did."""
+        with suppress(OSError, AttributeError):
+            return bool(ctypes.CDLL(None).syncfs(self._folders[""]) == 0)
+        return False
+
+    def check(self) -> None:
+        """Raises OSError when the directory was taken away meanwhile."""
+        if os.fstat(self._folders[""]).st_nlink == 0:
+            raise OSError(errno.ENOENT, "it was removed during the run")
+
+    def close(self) -> None:
+        """Let go of it and of its lock."""
+        for folder in self._folders.values():
+            os.close(folder)
+        self._folders.clear()
+
+
+def _sha256(name: str, folder: int) -> str:
+    try:
+        file = os.open(name, _READ, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):  # a link, a socket, one that has gone
+            return ""
+        raise
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            return ""
+        found = hashlib.sha256()
+        while block := os.read(file, 1 << 20):
+            found.update(block)
+        return found.hexdigest()
+    finally:
+        os.close(file)
+
+
+def read_report(directory: Path, name: str) -> bytes:
+    """One file of a report directory. Raises FileError."""
+    try:
+        with Folder(directory) as folder:
+            return folder.read(name)
+    except OSError as error:
+        raise FileError(f"{directory / name}: cannot read it: {why(error)}") from error
