@@ -85,7 +85,7 @@ C_ARROWS: dict[str, set[str]] = {
     "agent": {"lines", "host", "codec", "port.h", "vipl", "capture"},
     "verbs": {"lines"},
     "guest": set(),
-    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator"},
+    "ffi": {"codec", "port.h", "fabric.h", "monitor.h", "capture", "judge", "sandbox", "mutator", "lines"},
     "mutator": {"codec"},
     "sandbox": set(),
     "opener": set(),

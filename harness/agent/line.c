@@ -109,10 +109,6 @@ static json_t *hello(struct agent *a, struct params *p)
         params_wrong(p, "protocol", "1 or 2");
     if (p->why[0] != '\0')
         return NULL;
-    if (!client_knows(&a->client, json_object_get(p->object, "token"))) {
-        params_wrong(p, "token", "the one that the agent was started with");
-        return NULL;
-    }
     json_t *answer = json_pack("{s:s, s:s, s:s, s:o}", "implementation", "libvipl behind fcvi-agent",
                                "version", "1", "clock", "real", "pics", pics_of(a));
     json_t *devices = json_array();
@@ -155,12 +151,10 @@ static json_t *reset(struct agent *a, struct params *p)
 static void request(struct agent *a, const json_t *id, const char *method, struct params *p)
 {
     const bool is_hello = strcmp(method, "hello") == 0, is_reset = strcmp(method, "reset") == 0;
-    if (!is_hello && !is_reset && (a->api == NULL || a->client.closed)) {
+    if (!is_hello && !is_reset && a->api == NULL) {
         const bool known = api_has(method);
         agent_refuse(a, id, known ? LINE_NOT_RESET : LINE_METHOD,
-                     known ? "before hello with the token, and the first reset" : "no such method");
-    } else if (is_reset && a->client.closed) {
-        agent_refuse(a, id, LINE_NOT_RESET, "hello has to name the token first");
+                     known ? "before the first reset" : "no such method");
     } else if (!is_hello && !is_reset) {
         if (!api_request(a, id, method, p))
             agent_refuse(a, id, LINE_METHOD, "no such method");
@@ -176,11 +170,10 @@ static void request(struct agent *a, const json_t *id, const char *method, struc
 static void notification(struct agent *a, const char *method, struct params *p)
 {
     static const char *const events[] = {"lip", "nos", "lr", "logo", NULL};
-    const char *event =
-        !a->client.closed && strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
+    const char *event = strcmp(method, "link") == 0 ? params_choice(p, "event", events) : NULL;
     if (event != NULL && a->api != NULL)
         provider_link(event);
-    if (!a->client.closed && a->api != NULL && strcmp(method, "frame") == 0)
+    if (a->api != NULL && strcmp(method, "frame") == 0)
         take_frame(p);
 }
 
@@ -193,8 +186,6 @@ void agent_line(struct agent *a, const char *line, size_t length)
     const char *method = json_string_value(json_object_get(message, "method"));
     struct params p = {.object = params};
     json_t *none = json_object();
-    bool stranger = !a->client.spoken && method == NULL; /* no client of ours: nothing of it is taken */
-    a->client.spoken = a->client.spoken || method != NULL;
     if (params == NULL || json_is_null(params))
         p.object = none;
     provider_turn();
@@ -207,8 +198,6 @@ void agent_line(struct agent *a, const char *line, size_t length)
         agent_refuse(a, id, LINE_PARAMS, "params must be an object");
     else
         request(a, id, method, &p);
-    if (a->client.refused || stranger)
-        a->client.failed = true;
     pthread_mutex_unlock(&a->order);
     json_decref(none);
     json_decref(message);

@@ -91,7 +91,6 @@ int main(int argc, char **argv)
     struct options o = {.revision = "2007"};
     struct serve s = {.program = "fcvi-agent",
                       .idle_ms = 3600 * 1000L,
-                      .listening = -1,
                       .begin = begin,
                       .end = end,
                       .context = &o};

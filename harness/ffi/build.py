@@ -26,14 +26,16 @@ INCLUDES = [
     ROOT / "harness/mutator",
     ROOT / "harness/sandbox",
     ROOT / "harness/ffi",
+    ROOT / "harness/lines",
 ]
 HEADERS = [
     "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/pdu.h", "fcvi/vip_codes.h", "fcvi/port.h",
     "fcvi/vitcp.h", "fcvi/fabric.h", "fcvi/monitor.h", "fcvi/vitcp_monitor.h", "capture.h", "editions.h", "tcp.h",
     "cut.h", "connects.h", "flows.h", "judge.h", "live.h", "tap.h",
-    "sandbox.h", "fcvi_mutator.h", "calls.h",
+    "sandbox.h", "fcvi_mutator.h", "calls.h", "door.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]
+SOURCES = ["calls.c", "first.c", "owner.c", "door.c"]  # of this room, and the door of the agents, which the endpoint has as well
 _SYSTEM = ["stdint.h", "stddef.h", "stdbool.h"]
 
 
@@ -63,10 +65,10 @@ def main() -> int:
     ffi.cdef(declarations())
     ffi.set_source(
         "_fcvi",
-        "".join(f"#include <{name}>\n" for name in [*HEADERS, "calls.c"]),
+        "".join(f"#include <{name}>\n" for name in [*HEADERS, *SOURCES]),
         include_dirs=[str(path) for path in INCLUDES],
         extra_objects=[str((args.build / name).resolve()) for name in static],
-        libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap"],
+        libraries=[*(["fcvi"] if args.shared else []), "isal", "pcap", "jansson"],
         library_dirs=[str(args.shared.resolve())] if args.shared else [],
         extra_compile_args=["-std=c11", "-O2", *DEFINES, *(word for word in args.flags.split() if not word.startswith("-Wl"))],
         extra_link_args=["-O2", *args.flags.split(), *(["-flto=auto"] if args.lto else [])],

@@ -12,7 +12,6 @@ void client_begin(struct client *c, int sink, void (*take)(struct client *, cons
     pthread_mutexattr_t recursive;
     c->sink = sink;
     c->take = take;
-    c->spoken = true;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&c->out, &recursive);
@@ -60,39 +59,15 @@ void client_notify(struct client *c, const char *method, json_t *params)
     put(c, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
 }
 
-/* Takes the same time wherever the two differ. */
-static bool is_token(const char *token, const json_t *given)
-{
-    const char *text = json_string_value(given);
-    size_t length = strlen(token);
-    if (text == NULL || json_string_length(given) != length)
-        return false;
-    unsigned char different = 0;
-    for (size_t i = 0; i < length; i++)
-        different |= (unsigned char)(text[i] ^ token[i]);
-    return different == 0;
-}
-
-bool client_knows(struct client *c, const json_t *given)
-{
-    if (c->token != NULL && !is_token(c->token, given)) {
-        c->refused = true;
-        return false;
-    }
-    c->closed = false;
-    return true;
-}
-
 json_t *client_message(struct client *c, const char *line, size_t length)
 {
     json_error_t error;
-    json_t *message = json_loadb(line, length, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    /* without JSON_ALLOW_NUL: a text that goes on behind a NUL would be taken for its beginning */
+    json_t *message = json_loadb(line, length, JSON_DECODE_ANY, &error);
     if (message == NULL) {
         char words[128];
         snprintf(words, sizeof words, "not JSON at byte %d", error.position);
         client_refuse(c, NULL, LINE_PARSE, words);
-        if (!c->spoken)
-            c->failed = true;
     }
     return message;
 }

@@ -1,5 +1,4 @@
-/* A client of an agent: the lines that it is sent, and whether it may ask for anything. Any thread may send
- * it a line. */
+/* A client of an agent, and the lines that it is sent. Any thread may send it a line. */
 #ifndef FCVI_LINES_CLIENT_H
 #define FCVI_LINES_CLIENT_H
 
@@ -29,11 +28,7 @@ struct client {
     int sink;            /* file descriptor that lines are written to */
     pthread_mutex_t out; /* guards the output; recursive, so that what is said may be put together under it */
     atomic_bool failed;  /* it cannot be written to, or is not to be */
-    bool closed;         /* to anyone who has not named the token */
-    bool spoken;         /* the first line was the protocol's */
-    bool refused;        /* it named a wrong token */
-    const char *token;   /* NULL: none is asked for */
-    /** One line without its LF. The first has to be a request of the protocol, or the client has failed. */
+    /** One line without its LF. */
     void (*take)(struct client *c, const char *line, size_t length);
 };
 
@@ -44,8 +39,6 @@ void client_answer(struct client *c, const json_t *id, json_t *result);
 void client_refuse(struct client *c, const json_t *id, int code, const char *words);
 /** Steals params. */
 void client_notify(struct client *c, const char *method, json_t *params);
-/** Whether hello names the token, where one is asked for. A client that does not is refused for good. */
-bool client_knows(struct client *c, const json_t *given);
 /** The message of a line; NULL when it is none, and the client has been told. */
 json_t *client_message(struct client *c, const char *line, size_t length);
 

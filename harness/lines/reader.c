@@ -18,8 +18,6 @@ char *reader_room(struct reader *r, size_t *size)
 bool reader_took(struct reader *r, struct client *c, size_t length)
 {
     r->have += length;
-    if (!c->spoken && r->have > 0 && r->text[0] != '{') /* a browser, or something else that is lost */
-        return false;
     size_t at = 0;
     for (const char *end; !c->failed && (end = memchr(r->text + at, '\n', r->have - at)) != NULL;) {
         size_t line = (size_t)(end - r->text) - at;

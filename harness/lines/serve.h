@@ -1,20 +1,18 @@
-/* Serves one client after another on a Unix socket or a TCP port, or one on standard input and output. Who
- * may be a client: the same user through a Unix socket, any local process through a loopback port, and
- * whoever knows the token through anything else. */
+/* Serves one client after another on a Unix socket or a TCP port, or one on standard input and output. door.h
+ * says who may be a client. */
 #ifndef FCVI_LINES_SERVE_H
 #define FCVI_LINES_SERVE_H
 
 #include "client.h"
-
-enum { SERVE_MOST_TOKEN = 512 };
+#include "door.h"
 
 struct serve {
     const char *program; /* begins each line on standard error */
     const char *address; /* NULL: standard input and output */
-    char token[SERVE_MOST_TOKEN + 1];
+    char token[DOOR_TOKEN + 1];
     long idle_ms;
-    int signals;   /* readable when the process is to end */
-    int listening; /* -1: standard input and output */
+    int signals;       /* readable when the process is to end */
+    struct door *door; /* NULL: standard input and output */
     /** A client from here on; NULL: there is no room. */
     struct client *(*begin)(struct serve *s, int sink);
     void (*end)(struct client *c);

@@ -93,10 +93,6 @@ static json_t *hello(struct verbs *v, struct params *p)
         params_wrong(p, "protocol", "1 or 2");
     if (p->why[0] != '\0')
         return NULL;
-    if (!client_knows(&v->client, json_object_get(p->object, "token"))) {
-        params_wrong(p, "token", "the one that the agent was started with");
-        return NULL;
-    }
     const struct devices *d = v->devices;
     json_t *pics = d->count > 0 ? json_incref(d->at[0].pics) : json_pack("{s:s}", "flavour", "iwarp");
     return json_pack("{s:s, s:s, s:s, s:o, s:I, s:[s], s:o, s:o}", "implementation",
@@ -150,8 +146,6 @@ static void request(struct verbs *v, const json_t *message, const char *method, 
     const bool is_hello = strcmp(method, "hello") == 0, is_reset = strcmp(method, "reset") == 0;
     if (m == NULL && !is_hello && !is_reset)
         client_refuse(&v->client, id, LINE_METHOD, "no such method");
-    else if (v->client.closed && !is_hello)
-        client_refuse(&v->client, id, LINE_NOT_RESET, "hello has to name the token first");
     else if (!json_is_object(p->object))
         client_refuse(&v->client, id, LINE_PARAMS, "params must be an object");
     else if (m == NULL)
@@ -170,8 +164,6 @@ static void take_line(struct client *c, const char *line, size_t length)
         return;
     const json_t *id = json_object_get(message, "id");
     const char *method = json_string_value(json_object_get(message, "method"));
-    bool stranger = !c->spoken && method == NULL; /* it speaks another protocol, so it is let go */
-    c->spoken = c->spoken || method != NULL;
     if (json_is_object(message) && json_is_null(json_object_get(message, "params")))
         json_object_del(message, "params");
     if (json_is_object(message) && json_object_get(message, "params") == NULL)
@@ -181,8 +173,6 @@ static void take_line(struct client *c, const char *line, size_t length)
         client_refuse(c, NULL, LINE_REQUEST, "not a request");
     else if (id != NULL) /* there is no notification that the agent takes */
         request(v, message, method, &p);
-    if (c->refused || stranger)
-        c->failed = true;
     json_decref(message);
 }
 

@@ -107,7 +107,6 @@ int main(int argc, char **argv)
     struct options o = {.count = 0};
     struct serve s = {.program = "fcvi-verbs-agent",
                       .idle_ms = 3600 * 1000L,
-                      .listening = -1,
                       .begin = begin,
                       .end = end,
                       .context = &o};

@@ -5,6 +5,8 @@ go over an Ethernet interface, in real time, and --control serves the rest of th
 `--dut fcoe:OTHER --agent unix:PATH`. Without --control the port only answers. With --book rev1 it is an endpoint of
 FC-VI Rev 1.0, the draft of 1999.
 
+Clients through unix: and tcp: are processes of this host and this user; through another address, who names the token (--token).
+
 With --book vitcp, or --on vitcp:ADDR:PORT, it is the reference endpoint of VI/TCP. On vitcp: it accepts TCP connections at that
 address and port, and calls the same port of other hosts; without --control nobody could create a VI, so it is needed.
 """
@@ -15,12 +17,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
-from fcvi.dut.endpoint import How, serve_socket, serve_stdio
+from fcvi.dut.door import IDLE_S
+from fcvi.dut.endpoint import How, door, serve_socket, serve_stdio
 from fcvi.engine.files import FileError, read_json
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.words import complain
 from fcvi.fc.configuration import base_config
 from .target import book, books, read
+from .values import seconds
 
 if TYPE_CHECKING:
     from fcvi.vitcp.codec import Profile
@@ -38,6 +42,10 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--control", metavar="ADDR", help="With --on: serve the control plane at unix:PATH or tcp:HOST:PORT.")
     p.add_argument("--config", metavar="FILE", type=Path,
                    help="With --on, without --control: take the params of reset from this JSON.")  # fmt: skip
+    p.add_argument("--token", metavar="FILE", type=Path,
+                   help="Serve who names the first line of this file in hello; needed where not this host alone can connect.")  # fmt: skip
+    p.add_argument("--idle", metavar="S", type=seconds, default=IDLE_S,
+                   help="Let a client go that says nothing for so long (default 3600; 10 for its first line).")  # fmt: skip
     p.set_defaults(run=run)
 
 
@@ -55,7 +63,10 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if args.on is None and args.control is None and args.config is None:
         how = How(args.clock, "tcp" if of_streams else "fc", edition or "2007", profile)
-        return serve_socket(args.listen, how) if args.listen else serve_stdio(how)
+        if not args.listen:
+            return serve_stdio(how)
+        entry = door(args.listen, "--listen", args.token, args.idle)
+        return 2 if entry is None else serve_socket(entry, how)
     if where.kind == "vitcp":
         return _on_sockets(args, profile)
     if args.on is None or args.listen is not None or where.kind != "fcoe" or (args.control and args.config):
@@ -65,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     from fcvi.live.endpoint import serve, serve_alone
 
     if args.control is not None:
-        return serve(args.on, args.control, edition)
+        entry = door(args.control, "--control", args.token, args.idle)
+        return 2 if entry is None else serve(args.on, entry, edition)
     try:
         return serve_alone(args.on, _configuration(args.config), edition)
     except FileError as error:
@@ -88,7 +100,8 @@ def _on_sockets(args: argparse.Namespace, profile: Optional[Profile]) -> int:
         return 2
     from fcvi.live.sockets import serve
 
-    return serve(args.on, args.control, profile)
+    entry = door(args.control, "--control", args.token, args.idle)
+    return 2 if entry is None else serve(args.on, entry, profile)
 
 
 def _configuration(path: Optional[Path]) -> dict[str, Any]:

@@ -6,14 +6,15 @@ import json
 import os
 import selectors
 import signal
-import socket
 import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
-from fcvi.engine.words import complain, port_number, why
+from fcvi.engine.words import complain
+from .door import Door, DoorError, token_of
 from .refserver import RefServer
 
 if TYPE_CHECKING:
@@ -42,16 +43,31 @@ class Session:
     def _serve(self, clock: str) -> RefServer:
         return RefServer(self._emit, self._answer, clock, edition=self._edition)
 
-    def run(self) -> None:
-        """Serve until the client closes."""
+    def run(self, entry: Optional[Door] = None, said: bytes = b"") -> None:
+        """Serve until the client closes. entry: where it came in, and others who come are sent away. said: what it has said there."""
+        self._take(said)
+        heard = time.monotonic()
         with selectors.PollSelector() as selector:  # epoll refuses a regular file, which standard input may be
-            for source in (self._source, *self._others()):
+            for source in (self._source, *self._others(), *([entry.fileno()] if entry is not None else ())):
                 selector.register(source, selectors.EVENT_READ)
             while True:
                 self._tick()
                 self._write()
-                if any(key.fd == self._source for key, _ in selector.select(self._patience())):
+                ready = [key.fd for key, _ in selector.select(self._until(entry, heard))]
+                if self._source in ready:  # it may have gone, and who comes next would be sent away for it
+                    heard = time.monotonic()
                     self._read()
+                elif entry is not None and entry.fileno() in ready:
+                    entry.run()
+                elif entry is not None and time.monotonic() - heard > entry.idle_s:
+                    raise ClientGone("silent for too long")
+
+    def _until(self, entry: Optional[Door], heard: float) -> Optional[float]:
+        patience = self._patience()
+        if entry is None:
+            return patience
+        left = max(0.0, heard + entry.idle_s - time.monotonic()) + 0.01
+        return left if patience is None else min(left, patience)
 
     def _others(self) -> list[int]:
         """What else is to be waited for."""
@@ -73,6 +89,9 @@ class Session:
         data = os.read(self._source, 1 << 16)
         if not data:
             raise ClientGone("end of input")
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
         self._received += data
         while (end := self._received.find(b"\n")) >= 0:
             line = bytes(self._received[:end])
@@ -172,21 +191,6 @@ def _complain(words: str) -> int:
     return 3
 
 
-def listener(address: str) -> socket.socket:
-    """A listening socket for unix:PATH or tcp:HOST:PORT. Raises OSError or ValueError."""
-    kind, _, rest = address.partition(":")
-    if kind == "unix" and rest:
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listening.bind(rest)
-    elif kind == "tcp" and ":" in rest:
-        host, _, port = rest.rpartition(":")
-        listening = socket.create_server((host.strip("[]"), port_number(port)))
-    else:
-        raise ValueError("use unix:PATH or tcp:HOST:PORT")
-    listening.listen()
-    return listening
-
-
 def _stop(signum: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
@@ -197,28 +201,24 @@ def end_by_signals() -> None:
         signal.signal(number, _stop)
 
 
-def serve_socket(address: str, how: How) -> int:
+def door(address: str, option: str, token: Optional[Path], idle_s: float) -> Optional[Door]:
+    """Where clients come in; None, which has been told, when nobody could."""
+    try:
+        return Door(address, token_of(token) if token is not None else "", idle_s)
+    except DoorError as error:
+        complain(error if str(error).startswith("--token") else f"{option} {address}: {error}", "fcvi endpoint")
+        return None
+
+
+def serve_socket(entry: Door, how: How) -> int:
     """Serve one client after another until interrupted."""
     end_by_signals()
-    try:
-        listening = listener(address)
-    except (OSError, ValueError, OverflowError) as error:
-        complain(f"--listen {address}: {why(error)}", "fcvi endpoint")
-        return 2
-    with listening:
-        where = listening.getsockname()
-        print(f"listening on {where if isinstance(where, str) else f'{where[0]}:{where[1]}'}", flush=True)
+    with entry:
         try:
+            print(f"listening on {entry.name()}", flush=True)
             while True:
-                client, _ = listening.accept()
-                with client:
-                    try:
-                        _session(client.fileno(), client.fileno(), how).run()
-                    except (ClientGone, OSError):
-                        continue
+                client, said = entry.client()
+                with client, suppress(ClientGone, OSError):
+                    _session(client.fileno(), client.fileno(), how).run(entry, said)
         except KeyboardInterrupt:
             return 0
-        finally:
-            if isinstance(where, str) and where:
-                with suppress(OSError):  # somebody has removed it
-                    os.unlink(where)

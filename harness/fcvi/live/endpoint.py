@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import selectors
-import socket
 import time
-from contextlib import suppress
 from typing import Any, NoReturn, Optional
 
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.words import complain, why
 from fcvi.dut.planes import monotonic_us
-from fcvi.dut.endpoint import ClientGone, Session, end_by_signals, listener
+from fcvi.dut.door import Door
+from fcvi.dut.endpoint import ClientGone, Session, end_by_signals
 from fcvi.dut.refserver import RefServer
 from .link import Link
 from .params import from_params, to_params
@@ -120,29 +118,25 @@ def _live(link: Link, server: RefServer) -> NoReturn:
             selector.select(patience(None if due is None else due / 1_000_000, link))
 
 
-def serve(spec: str, control: str, edition: str = "2007") -> int:
+def serve(spec: str, entry: Door, edition: str = "2007") -> int:
     """Serve one client of the control plane after another until interrupted. Returns the exit status."""
     try:
         end_by_signals()
         link = Link.open(spec, "--on")
     except AttachError as error:
+        entry.close()
         complain(f"{why(error)}", "fcvi endpoint")
         return 2
     except KeyboardInterrupt:
+        entry.close()
         return 0
     try:
-        listening = listener(control)
-    except (OSError, ValueError, OverflowError) as error:
-        link.close()
-        complain(f"--control {control}: {why(error)}", "fcvi endpoint")
-        return 2
-    where = listening.getsockname()
-    try:
-        print(f"on {spec}, control at {where if isinstance(where, str) else f'{where[0]}:{where[1]}'}", flush=True)
+        print(f"on {spec}, control at {entry.name()}", flush=True)
         while True:
-            with _accept(listening, link) as client:
+            client, said = entry.client([link.fileno()], lambda: _idle(link))
+            with client:
                 try:
-                    LiveSession(client.fileno(), link, edition).run()
+                    LiveSession(client.fileno(), link, edition).run(entry, said)
                 except (ClientGone, OSError):
                     continue
                 except DutError as error:  # the interface went down: the next client will see whether it is back
@@ -153,21 +147,12 @@ def serve(spec: str, control: str, edition: str = "2007") -> int:
     except DutError as error:
         return _complain(str(error))
     finally:
-        listening.close()
+        entry.close()
         link.close()
-        if isinstance(where, str) and where:
-            with suppress(OSError):  # somebody has removed it
-                os.unlink(where)
 
 
-def _accept(listening: socket.socket, link: Link) -> socket.socket:
-    """The next client; the link is kept up meanwhile, and frames that arrive find nobody."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(listening, selectors.EVENT_READ)
-        selector.register(link.fileno(), selectors.EVENT_READ)
-        while True:
-            ready = selector.select(patience(None, link))
-            link.receive()
-            link.run()
-            if any(key.fd == listening.fileno() for key, _ in ready):
-                return listening.accept()[0]
+def _idle(link: Link) -> Optional[float]:
+    """Without a client the link is kept up, and frames that arrive find nobody. Gives the seconds to its next timer."""
+    link.receive()
+    link.run()
+    return patience(None, link)

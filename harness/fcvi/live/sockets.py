@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-import os
 import selectors
 import socket
 import struct
 from contextlib import suppress
 from typing import Any, Optional
 
-from fcvi.dut.endpoint import ClientGone, Session, end_by_signals, listener
+from fcvi.dut.door import Door
+from fcvi.dut.endpoint import ClientGone, Session, end_by_signals
 from fcvi.dut.refserver import RefServer
 from fcvi.dut.refstreams import StreamServer
 from fcvi.engine.attachment import AttachError
@@ -295,7 +295,7 @@ class SocketsSession(Session):
             super()._emit(method, params)
 
 
-def serve(spec: str, control: str, profile: Optional[Profile] = None) -> int:
+def serve(spec: str, entry: Door, profile: Optional[Profile] = None) -> int:
     """Serve one client of the control plane after another until interrupted. Returns the exit status.
 
     profile: the numbers of the port; None: T0's.
@@ -304,41 +304,21 @@ def serve(spec: str, control: str, profile: Optional[Profile] = None) -> int:
         end_by_signals()
         sockets = Sockets(spec)
     except AttachError as error:
+        entry.close()
         complain(f"{why(error)}", "fcvi endpoint")
         return 2
     except KeyboardInterrupt:
+        entry.close()
         return 0
     try:
-        listening = listener(control)
-    except (OSError, ValueError, OverflowError) as error:
-        sockets.close()
-        complain(f"--control {control}: {why(error)}", "fcvi endpoint")
-        return 2
-    where = listening.getsockname()
-    try:
-        print(f"on {spec}, control at {where if isinstance(where, str) else f'{where[0]}:{where[1]}'}", flush=True)
+        print(f"on {spec}, control at {entry.name()}", flush=True)
         while True:
-            with _client(listening, sockets) as client:
-                with suppress(ClientGone, OSError):
-                    SocketsSession(client.fileno(), sockets, profile).run()
-                sockets.attach(None)
+            client, said = entry.client([sockets.fileno()], sockets.run)  # whoever connects to the port meanwhile is refused
+            with client, suppress(ClientGone, OSError):
+                SocketsSession(client.fileno(), sockets, profile).run(entry, said)
+            sockets.attach(None)
     except KeyboardInterrupt:
         return 0
     finally:
-        listening.close()
+        entry.close()
         sockets.close()
-        if isinstance(where, str) and where:
-            with suppress(OSError):  # somebody has removed it
-                os.unlink(where)
-
-
-def _client(listening: socket.socket, sockets: Sockets) -> socket.socket:
-    """The next client; whoever connects to the port meanwhile is refused."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(listening, selectors.EVENT_READ)
-        selector.register(sockets.fileno(), selectors.EVENT_READ)
-        while True:
-            ready = selector.select()
-            sockets.run()
-            if any(key.fd == listening.fileno() for key, _ in ready):
-                return listening.accept()[0]
