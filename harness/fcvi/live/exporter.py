@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 from argparse import ArgumentTypeError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from fcvi.engine.words import number
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _LENGTH = struct.Struct(">I")
 _MOST = 1 << 26  # bytes of one answer
+_AT_ONCE, _MOMENT_S = 16, 0.05  # that are answered, and how long is waited for one of them to go
 _HERE = "127.0.0.1"
 _TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
@@ -92,10 +94,39 @@ class Exporter:
             def log_message(self, format: str, *args: Any) -> None:  # pylint: disable=redefined-builtin
                 """Scrapes are no news."""
 
-        server = ThreadingHTTPServer(("", 0), Handler, bind_and_activate=False)
+        class Server(ThreadingHTTPServer):
+            """So many are answered at once: where one more comes, who came first makes room."""
+
+            daemon_threads = True
+            request_queue_size = 128
+
+            def process_request(self, request: Any, client_address: Any) -> None:
+                """A thread for it, once there is a place."""
+                while len(asking) >= _AT_ONCE:
+                    with suppress(OSError, IndexError):
+                        asking[0].shutdown(socket.SHUT_RDWR)
+                    if free.acquire(timeout=_MOMENT_S):
+                        free.release()
+                free.acquire()
+                asking.append(request)
+                super().process_request(request, client_address)
+
+            def process_request_thread(self, request: Any, client_address: Any) -> None:
+                """The place is free again at its end."""
+                try:
+                    super().process_request_thread(request, client_address)
+                finally:
+                    asking.remove(request)
+                    free.release()
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """Who goes away while he is answered is no news."""
+
+        asking: list[socket.socket] = []
+        free = threading.BoundedSemaphore(_AT_ONCE)
+        server = Server(("", 0), Handler, bind_and_activate=False)
         server.socket.close()
         server.socket, server.server_address = self.socket, self.socket.getsockname()
-        server.daemon_threads = True
         self._server = server
         threading.Thread(target=server.serve_forever, daemon=True).start()
 

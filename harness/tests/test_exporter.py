@@ -1,0 +1,35 @@
+"""The exporter answers whoever asks, and spends a bounded number of threads on all of them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+import urllib.request
+
+from fcvi.live.exporter import Exporter, packed
+
+
+def test_those_who_say_nothing_shut_nobody_out_and_cost_few_threads() -> None:
+    exporter = Exporter(("127.0.0.1", 0), lambda: None)
+    before = threading.active_count()
+    exporter.taken(packed(b"fcvi 1\n"))
+    where = exporter.socket.getsockname()
+    silent = []
+    try:
+        for number in range(200):
+            silent.append(socket.create_connection(where, timeout=5))
+            if number % 2:
+                silent[-1].sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+        taken = []
+        for _ in range(20):
+            begin = time.monotonic()
+            with urllib.request.urlopen(exporter.url(), timeout=5) as answer:
+                assert answer.read() == b"fcvi 1\n"
+            taken.append(time.monotonic() - begin)
+            assert threading.active_count() - before <= 17, "the server's own, and sixteen"
+        assert max(taken[1:]) < 2, taken
+    finally:
+        for s in silent:
+            s.close()
+        exporter.close()
