@@ -59,7 +59,7 @@ def acknowledges(t: Scenario) -> None:
                   erratum=erratum)
         completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
     t.checked.update(("VITCP-3.1-32", "VITCP-3.1-36", "VITCP-3.1-37"))
-    last = link.stream.watch.known.sent[-1]
+    last = [*link.stream.watch.known.sent][-1]
     post_send(link, pattern(3000))
     now = message(link, SEND, pattern(3000), "VITCP-2.2.2.1-06")
     for segment in now.segments:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
 from fcvi.vitcp.scenario import Scenario
-from fcvi.vitcp.wire import MASK16, NOP, READ_REQUEST, SEND, WRITE
+from fcvi.vitcp.wire import MASK16, MASK32, NOP, READ_REQUEST, SEND, WRITE
 
-from conformance.vitcp.steps.connection import RECEPTION, REGISTRY, UNRELIABLE, connect, create, roles, roles_and_levels, with_each
+from conformance.vitcp.steps.connection import RECEPTION, REGISTRY, UNRELIABLE, Link, connect, create, roles, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
     acknowledge, alive, come, deliver, message, nop, pattern, post_receive, post_receive_to, post_send, register,
     segments, send,
@@ -154,6 +154,70 @@ def nops(t: Scenario) -> None:
     if told() and NOP in kinds:
         data = pattern(20)
         send(link, segments(link, data))
+
+
+#: Receive Descriptors that are posted in one connection: more than 8 bits count, and more than the 16 of the field.
+_COUNTS = [Variant("past-2^8", {"count": 300}), Variant("past-2^16", {"count": 65_600}, "long_counts")]
+_AT_ONCE = 16  # of them
+_OLD = 1_000  # what counts fewer than all but the last of these is older than any PDU that was held back (V61)
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.p",
+    "A count beyond its field",
+    clause="3.1",
+    requirements=["VITCP-3.1-22"],
+    errata=["V20", "V23"],
+    applies="tcp and flow_control",
+    tags=["long"],
+    variants=_COUNTS,
+)
+def beyond_the_field(t: Scenario) -> None:
+    """Receive Descriptors are posted and used up by empty Sends: the count that the DUT tells goes on rising, and 0 follows
+    65,535.
+    """
+    link, count = connect(t), int(t.params["count"])
+    region, known, own = register(t, 64), link.stream.watch.known, link.stream.own
+    post_receive(link, 64, region)
+    send(link, segments(link, b""))
+    t.control("a Send used up a Descriptor")
+    while known.posted < count:
+        t.owed(lambda: len(t.completions) >= known.posted)
+        if len(t.completions) < known.posted:
+            t.absent("VITCP-2.2.2.1-06", "a Send does not complete its receive Descriptor", "one completion for each", link.stream)
+        heard = len(t.tester.inbox)
+        _reap(t, link)
+        known.posted += _AT_ONCE
+        known.floor = max(0, known.posted - _OLD)
+        for _ in range(_AT_ONCE):
+            post_receive_to(t, link.vi, region, 64)
+        left = _AT_ONCE
+        while left:
+            if not t.owed(lambda: own.credits > 0):
+                _stopped(t, link, heard)
+            for _ in range(min(left, own.credits)):
+                t.send(link.stream, segments(link, b"")[0])
+                known.complete((link.first - 1) & MASK32)
+                left -= 1
+            t.settle()
+    t.require((own.told - known.posted) & MASK16 == 0 or own.credits > 0, "VITCP-3.1-22", "Rx Descriptors Posted", own.told,
+              known.posted & MASK16)
+
+
+def _reap(t: Scenario, link: Link) -> None:
+    """Take completed Descriptors off the queue, whose length a provider limits. An adapter may have done so by itself."""
+    with t.looking_at_errors():
+        while (call := t.start("VipRecvDone", vi=link.vi)).done and call.reply.error is None and call.returned() == "VIP_SUCCESS":
+            pass
+
+
+def _stopped(t: Scenario, link: Link, heard: int) -> None:
+    """Descriptors were posted, and the tester has no credit: what came since does not count them, or nothing came."""
+    told, posted = link.stream.own.told, link.stream.watch.known.posted & MASK16
+    if len(t.tester.inbox) > heard:
+        t.fail("VITCP-3.1-22", "Rx Descriptors Posted does not go on", str(told), str(posted), at=t.tester.inbox[-1])
+    t.absent("VITCP-3.1-28", "no NOP tells the count to a peer without credit", f"a NOP with {posted}", link.stream)
 
 
 __all__ = ["Variant", "deliver", "roles"]

@@ -203,7 +203,8 @@ def any_division(t: Scenario) -> None:
     payloads = [pattern(600, 1), b"", pattern(333, 2)]
     pdus = [p for payload in payloads for p in segments(link, payload, size=250)]
     known = link.stream.watch.known
-    known.sent += dict.fromkeys(p.number for p in pdus)
+    for pdu in pdus:
+        known.complete(pdu.number)
     for pdu in pdus:
         t.send(link.stream, pdu)
         if pdu.flags & END:  # a NOP is a message: it stands between messages (2.2.2.2.3, V60)

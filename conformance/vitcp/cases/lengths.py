@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from fcvi.engine.case import case
+from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import NotThere
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import READ_REQUEST, SEND, WRITE
@@ -19,7 +19,9 @@ from conformance.vitcp.steps.messages import (
 _LENGTHS = {
     "one-segment": 65_511, "one-more": 65_512, "less-2^16": 65_535, "2^16": 65_536, "over-2^16": 65_537, "over-2^17": 131_089,
 }  # fmt: skip
+_OPERATIONS = {"send": "", "rdma-write": "rdma_write", "rdma-read": "rdma_read and (reliable_delivery or reliable_reception)"}
 _PIECE = 60_000  # of a segment of the tester's
+_MOST = (2 << 20) + 17  # bytes of the longest message that is tried
 
 
 @case(
@@ -30,40 +32,58 @@ _PIECE = 60_000  # of a segment of the tester's
     requirements=["VITCP-2.2.2.1-06", "VITCP-3.1-11", "VITCP-3.1-14", "VITCP-3.2.1-04", "VITCP-3.2.1-05", "VITCP-3.2.1-06"],
     errata=["V10"],
     applies="tcp and send",
-    variants=with_each(roles_and_levels((UNRELIABLE, RECEPTION)), "length", _LENGTHS),
+    variants=[
+        *with_each(roles_and_levels((UNRELIABLE, RECEPTION)), "length", _LENGTHS),
+        *(Variant(f"largest/{op}", {"only": op}, needs) for op, needs in _OPERATIONS.items()),
+    ],
 )  # fmt: skip
 def long_messages(t: Scenario) -> None:
     """Data Offset and RDMA Length have 32 bits, Segment Length has 16: Sends, RDMA Writes and RDMA Reads of such a length come
-    whole, both ways.
+    whole, both ways. The largest is what the DUT has, and at most little more than 2 MiB.
     """
-    size = int(t.params["length"])
+    only = str(t.params.get("only", ""))
+    size = min(int(t.pics["max_transfer_size"]), _MOST) if only else int(t.params["length"])
     if size > int(t.pics["max_transfer_size"]):
         raise NotThere(f"the DUT has no messages of {size} bytes")
     t.tester.unlimited = False  # in segments of a few bytes it is megabytes of the DUT protocol: they are taken as they come
     link, data = connect(t, size=size), pattern(size, 11)
-    region = post_receive(link, size)
-    send(link, segments(link, data, size=_PIECE))
-    received(link, region, data, "VITCP-2.2.2.1-06")
-    post_send(link, data)
-    _arrives(link, SEND, data)
-    t.control("a Send of this length passed each way")
-    if t.pics["rdma_write"]:
+    if only in ("", "send"):
+        region = post_receive(link, size)
+        send(link, segments(link, data, size=_PIECE))
+        received(link, region, data, "VITCP-2.2.2.1-06")
+        _free(t, region)
+        region = post_send(link, data)
+        _arrives(link, SEND, data)
+        _free(t, region)
+    else:
+        alive(link)
+    t.control("a Send passed each way")
+    if only in ("", "rdma-write") and t.pics["rdma_write"]:
         target = register(t, size + 1, write=True)
         write(link, target, data, size=_PIECE)
         t.owed(lambda: contents(t, target, size - 1, 1) == data[-1:])
         t.require(contents(t, target) == data + bytes([GUARD]), "VITCP-3.2.1-05", "the memory after a long RDMA Write", "others",
                   "the data, and nothing behind")
-        post_send(link, data, "rdma-write", remote=(0x10000, 7))
+        _free(t, target)
+        region = post_send(link, data, "rdma-write", remote=(0x10000, 7))
         _arrives(link, WRITE, data)
-    if t.pics["rdma_read"] and link.reliable:
-        source, local = register(t, size, read=True, data=data), register(t, size)
+        _free(t, region)
+    if only in ("", "rdma-read") and t.pics["rdma_read"] and link.reliable:
+        source = register(t, size, read=True, data=data)
         response(link, ask(link, source.va, source.handle, size), data)
+        _free(t, source)
+        local = register(t, size)
         post_send(link, op="rdma-read", remote=(0x10000, 7), region=local, length=size)
         request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
         t.require((request.first.pdu.rdma or (0, 0, 0))[2] == size, "VITCP-3.2.1-04", "RDMA Length", request.first.pdu.rdma, size)
         respond(link, answer(link, request, data, _PIECE))
         completion(link, "send", "VITCP-3.1-41", "for a long read")
         t.require(contents(t, local) == data, "VITCP-2.2.2.1-06", "the bytes read", "others", "those sent")
+
+
+def _free(t: Scenario, region: Region) -> None:
+    """Give memory of such a size back before more is asked for."""
+    t.call("VipDeregisterMem", mem=region.mem)
 
 
 def _arrives(link: Link, kind: int, data: bytes) -> None:

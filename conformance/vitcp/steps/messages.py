@@ -47,6 +47,8 @@ class Region:
 def register(t: Scenario, length: int, *, write: bool = False, read: bool = False, data: Optional[bytes] = None) -> Region:
     """Registered memory of the DUT, full of guard bytes or with the data."""
     call = t.call("VipRegisterMem", length=length, rdma_write=write, rdma_read=read, fill=f"{GUARD:02x}")
+    if length > MASK16 and call.returned() == "VIP_ERROR_RESOURCE":
+        raise NotThere(f"the DUT has no room for {length} bytes of registered memory")
     region = Region(call.integer("mem"), int(call.text("va"), 16), call.integer("handle"), length)
     for begin in range(0, len(data or b""), 16_000):
         assert data is not None
@@ -141,7 +143,7 @@ def send(link: Link, pdus: Sequence[Pdu]) -> int:
     if len(pdus) > 1:
         link.t.settle()
     known.sending = None
-    known.sent.append(number)
+    known.complete(number)
     link.t.send(link.stream, pdus[-1])
     link.t.settle()
     return number
@@ -379,7 +381,7 @@ def ask(link: Link, va: int, handle: int, length: int) -> int:
     number, link.first = link.first, (link.first + 1) & MASK32
     known = link.stream.watch.known
     known.reads[number] = length
-    known.sent.append(number)
+    known.complete(number)
     link.t.send(link.stream, _pdu(link, READ_REQUEST, number, flags=END, rdma=(va % wire.TOP64, handle, length)))
     link.t.settle()
     return number

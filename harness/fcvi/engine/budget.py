@@ -8,11 +8,15 @@ from dataclasses import dataclass, fields
 from .attachment import DutError
 
 _MB = 1_000_000
+_ANSWER = 4_000  # bytes that any request may bring: its answer, a completion and a frame, with what each costs in memory
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Megabytes that a device may send and seconds that it may take, in one step, one case and one run; megabytes of log."""
+    """Megabytes that a device may send and seconds that it may take, in one step, one case and one run; megabytes of log.
+
+    Of a case only what goes beyond the usual answers counts.
+    """
 
     step_mb: int = 4
     case_mb: int = 16
@@ -45,6 +49,7 @@ class Budget:
     def next_step(self) -> None:
         """The suite asks for something."""
         self._step = 0
+        self._case = max(0, self._case - _ANSWER)
 
     def next_case(self) -> None:
         """A case begins."""

@@ -28,19 +28,19 @@ class Own:
         for direction in (_TESTER, _DUT):
             lib.fcvi_vitcp_monitor_opened(self._monitor, direction, True, (direction == _TESTER) == by_tester)
         self._bytes = [0, 0]
-        self._told = 0  # Rx Descriptors Posted of the DUT, the last one
+        self.told = 0  # Rx Descriptors Posted of the DUT, the last one
         self._used = 0  # of its receive Descriptors, by what the tester has sent
         self._last: tuple[int, int] = (0, -1)  # message that has taken a Descriptor
 
     @property
     def credits(self) -> int:
         """How many receive Descriptors of the DUT the tester knows of and has not used (3.1)."""
-        left = (self._told - self._used) & MASK16
+        left = (self.told - self._used) & MASK16
         return left if left < 0x8000 else 0
 
     def hears(self, pdu: Pdu) -> None:
         """A PDU of the DUT."""
-        self._told = pdu.rx
+        self.told = pdu.rx
         self._judge(_DUT, pdu.raw)
 
     def says(self, pdu: Pdu, data: bytes) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ class Known:
 
     reliable: Optional[bool] = None
     delivery: bool = False  # the DUT's VI is at Reliable Delivery, where Message ACK may say anything (V14)
-    sent: list[int] = field(default_factory=list)  # Message Numbers of the tester's messages that are complete
+    sent: dict[int, int] = field(default_factory=dict)  # of the tester's messages that are complete: Message Number, place
     sending: Optional[int] = None  # of the one that is not
     posted: int = 0  # receive Descriptors that the DUT has said to have taken
     floor: int = 0  # those of them that were answered before what now comes was sent
@@ -61,6 +61,10 @@ class Known:
     error_due: bool = False  # the tester has done what a VI error may be reported for
     padding_due: bool = False  # Transmit Error may be set
     stalled: bool = False  # the tester has stopped taking (V61)
+
+    def complete(self, number: int) -> None:
+        """A message of the tester's has gone out whole."""
+        self.sent.setdefault(number, len(self.sent))
 
 
 class Watch:
@@ -156,7 +160,7 @@ class Watch:
         names = pdu.ack in known.sent
         if not names and pdu.ack == known.sending:
             self._ack_is_wrong("names a message that has not come whole", "an earlier one", one)
-        elif names and self._ack is not None and known.sent.index(pdu.ack) < known.sent.index(self._ack):
+        elif names and self._ack is not None and known.sent[pdu.ack] < known.sent[self._ack]:
             self._ack_is_wrong("goes back", f"{self._ack} or later", one)
         elif not names and self._ack is not None:
             self._ack_is_wrong("names no message that was sent", f"{self._ack} or later", one)

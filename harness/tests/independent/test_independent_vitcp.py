@@ -97,7 +97,7 @@ def named_by(fault: str) -> set[str]:
     variants = [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
     variants.sort(key=lambda one: not own & set(one[0].requirements))
     dut = inside((), fault)
-    pics = complete(dut.pics, "hello")
+    pics = complete({**dut.pics, "long_counts": True}, "hello")
     for case, variant in variants:
         if not_applicable(case, variant, pics) is None:
             result = run_variant(dut, case, variant, pics, pixit_for("virtual"), load_catalogue().levels, 1)

@@ -111,6 +111,10 @@ def _cut_offset(segment: Segment) -> None:
     segment.offset &= 0xFFFF
 
 
+def _cut_offset_late(segment: Segment) -> None:
+    segment.offset &= 0xFFFFF
+
+
 def _cut_length(segment: Segment) -> None:
     segment.length &= 0xFFFF
 
@@ -207,6 +211,7 @@ WIRE: Dict[str, Tuple[Tuple[int, ...], Edit, str, str]] = {
     "no-flow-flag": ((REQUEST,), attribute(8), "3.2-05", "the flow control flag is inverted (T0: a notice)"),
     "peer-flag": ((REQUEST,), attribute(16), "3.2-06", "the peer flag is inverted (T0: a notice)"),
     "offset-of-16-bits": (MESSAGES, _cut_offset, "3.1-14", "Data Offset has 16 bits"),
+    "offset-of-20-bits": (MESSAGES, _cut_offset_late, "3.1-14", "Data Offset has 20 bits"),
     "rdma-length-of-16-bits": ((WRITE, READ_REQUEST), _cut_length, "3.2.1-04", "RDMA Length has 16 bits"),
     "reject-without-end-of-header": ((REJECT, NO_MATCH), add(adjust=-20), "3.1-11 3-02 4.3-06 4.3-08",
                                      "Segment Length of a refusal is too short"),
