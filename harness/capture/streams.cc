@@ -31,9 +31,13 @@ struct Name {
 // so that one that waits alone proves nothing. Without acknowledgements the number of those that wait decides.
 constexpr std::size_t SWAPPED = 2, WAITING = 64, WAITING_BYTES = 1 << 18, LINKS = 1 << 16, PIECES = 4096;
 
+// Bytes between what is seen first of a stream whose beginning is not seen, and its beginning, at most.
+constexpr uint32_t NEAR = 1 << 24;
+
 struct Direction {
     DataTracker tracker;
     uint32_t stream, link, first;
+    int syn; // its SYN was seen
     std::list<Name>::iterator used;
     std::vector<streams_piece> waiting; // segments of which bytes wait
 };
@@ -182,7 +186,7 @@ struct streams {
     Direction &begin(const Name &name, uint32_t sequence, int syn)
     {
         const uint32_t stream = number();
-        Direction d{DataTracker(sequence), stream, link_of(name), sequence, used.insert(used.end(), name), {}};
+        Direction d{DataTracker(sequence), stream, link_of(name), sequence, syn, used.insert(used.end(), name), {}};
         const auto other = find_other(name);
         events.begins(events.context, stream, 0);
         const streams_opening opening{other != directions.end() ? other->second.stream : events.most, sequence, syn};
@@ -249,6 +253,15 @@ struct streams {
             pass_gap(d);
     }
 
+    // Whether the other direction may be of the connection that a SYN is of. One that answers says where the other begins;
+    // captures that are written from a trace leave that 0.
+    static bool is_partner(const Direction &other, const streams_segment &s)
+    {
+        if ((s.flags & STREAMS_ACK) == 0)
+            return other.tracker.sequence_number() == other.first;
+        return s.acknowledged == 0 || other.first == s.acknowledged || (other.syn == 0 && other.first - s.acknowledged < NEAR);
+    }
+
     // A new connection between the same ports; a SYN that comes again begins nothing.
     void take_syn(const Name &name, const streams_segment &s)
     {
@@ -258,8 +271,7 @@ struct streams {
         if (found != directions.end())
             forget(found);
         found = find_other(name);
-        if ((s.flags & STREAMS_ACK) == 0 && found != directions.end() &&
-            found->second.tracker.sequence_number() != found->second.first)
+        if (found != directions.end() && !is_partner(found->second, s))
             forget(found);
         begin(name, s.sequence + 1, 1);
     }

@@ -12,6 +12,7 @@ enum state { FOLLOWED, LOST, BROKEN, BEGUN };
 struct side;
 struct connection {
     uint8_t kind;
+    bool left;         /* a side of it has ended: what begins then is another connection */
     uint64_t dataless; /* records without data before it was known what it is */
     struct side *side[2];
     struct fcvi_vitcp_monitor *monitor; /* once it is VI/TCP */
@@ -399,6 +400,7 @@ static void leave(struct tcp_judge *t, struct side *s)
     }
     c->seen.reset[s->direction] = t->now != NULL && (t->now->flags & STREAMS_RST) != 0;
     c->side[s->direction] = NULL;
+    c->left = true;
     s->connection = NULL;
     if (c->side[1 - s->direction] == NULL)
         end_connection(t, c);
@@ -454,7 +456,7 @@ static void on_opened(void *context, uint32_t stream, const struct streams_openi
     *s = (struct side){.whole = syn, .first = opening->first, .whole_pdu = kept};
     const bool answers = (t->now->flags & STREAMS_ACK) != 0;
     struct connection *c = o != NULL ? o->connection : NULL;
-    if (c != NULL && c->side[1 - o->direction] == NULL) {
+    if (c != NULL && c->side[1 - o->direction] == NULL && !c->left) {
         s->direction = (uint8_t)(1 - o->direction);
     } else {
         s->direction = syn && answers ? 1 : 0;

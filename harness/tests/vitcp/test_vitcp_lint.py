@@ -133,6 +133,36 @@ def test_what_is_missing_accuses_nobody(name: str, tmp_path: Path) -> None:
     assert {f["requirement"] for f in findings if f["class"] != "notice"} <= there
 
 
+def with_its_end(taken: list[Packet], random: Random) -> list[Packet]:
+    """The same with FIN from either side, with RST, or without an end."""
+    end = [max(p.sequence + len(p.data) for p in taken if p.direction == d) for d in (0, 1)]
+    one = random.choice((0, 1))
+    fin = [
+        Packet(one, 17, end[one], end[1 - one]), Packet(1 - one, 17, end[1 - one], end[one] + 1),
+        Packet(one, 16, end[one] + 1, end[1 - one] + 1),
+    ]  # fmt: skip
+    return taken + random.choice([fin, [Packet(one, 20, end[one], end[1 - one])], []])
+
+
+@pytest.mark.parametrize("places", [1, 8])
+def test_ports_used_again_and_records_out_of_order_accuse_nobody(places: int, tmp_path: Path) -> None:
+    """A second connection between the same ports, records that change places, some lost and some doubled, SYNs among them."""
+    for seed in range(120):
+        random = Random(seed)
+        cut = random.choice([(7, 24, 30, 100), (400,), (1000,), (3,), (50, 60)])
+        firsts = [(1000, 5000), (random.getrandbits(32), random.getrandbits(32))]
+        whole = [(0, p, first) for n, first in enumerate(firsts)
+                 for p in with_its_end(packets(CONVERSATIONS["good"].steps, cut, seed + n), random)]
+        places_of = [n + random.uniform(0, places) for n in range(len(whole))]
+        taken = [whole[n] for n in sorted(range(len(whole)), key=places_of.__getitem__)]
+        loss, double = random.choice((0, 0.05)), random.choice((0, 0.1))
+        taken = [one for one in taken if random.random() >= loss for _ in range(1 + (random.random() < double))]
+        write_tagged(tmp_path / f"{seed}.pcap", taken)
+    findings, summary, _ = lint("--tcp-port", "50444", *tmp_path.glob("*.pcap"))
+    assert [f for f in findings if f["class"] != "notice"] == []
+    assert summary["vitcp"]["pdus"] > 120 * 10
+
+
 def test_a_snap_length_is_told(tmp_path: Path) -> None:
     path = tmp_path / "cut.pcap"
     write(path, packets(CONVERSATIONS["good"].steps), snap=90)
