@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
+from fcvi.engine.scenario import NotThere
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import READ_REQUEST, WRITE
@@ -14,6 +15,25 @@ from conformance.vitcp.steps.messages import (
     acknowledge, alive, answer, ask, completion, contents, deliver, emit, message, pattern, post_receive, post_send, received,
     register, respond, response, segments, send, sent, write,
 )  # fmt: skip
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.4.a",
+    "The timestamp option of TCP",
+    clause="2.2.2.2.4",
+    requirements=["VITCP-2.2.2.2.4-01"],
+    applies="tcp",
+    variants=roles(),
+)
+def timestamps(t: Scenario) -> None:
+    """Both ends of a TCP connection have the option; its absence is a notice. Kernel sockets tell of it, other attachments do not."""
+    link = connect(t)
+    alive(link)
+    has = link.stream.timestamps
+    if has is None:
+        raise NotThere("the attachment does not tell the options of TCP: --dut vitcp:HOST:PORT does")
+    t.require(has, "VITCP-2.2.2.2.4-01", "the DUT does without the timestamp option of TCP", "absent", "present")
 
 
 @case(

@@ -13,6 +13,7 @@ import selectors
 import socket
 import struct
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.dut.planes import Plane, monotonic_us
@@ -26,6 +27,8 @@ _AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: close with a RST
 _MOST_BYTES = 64 << 20  # of one case; more is a flood
 _MOST_STREAMS = 2_000
 _ROUNDS = 8  # pieces of each connection that one look takes
+_OFFERED = Path("/proc/sys/net/ipv4/tcp_timestamps")
+_OPTIONS_BYTE, _TIMESTAMPS = 5, 1  # of struct tcp_info: tcpi_options, and TCPI_OPT_TIMESTAMPS in it
 _METHODS = frozenset(f"stream.{word}" for word in ("open", "opened", "refused", "data", "window", "close"))
 
 Heard = tuple[int, str, dict[str, Any]]
@@ -186,7 +189,7 @@ class TcpStreams(Plane):
             except OSError:
                 self._forget(connection)
                 continue
-            self._say("stream.open", connection, **ends)
+            self._say("stream.open", connection, **ends, **_options(connection.sock))
 
     def _accept_one(self) -> Optional[_Connection]:
         """The next connection of the device; those of others are closed at once."""
@@ -263,7 +266,7 @@ class TcpStreams(Plane):
                 self._lost(connection)
                 return
             connection.opening = False
-            self._say("stream.opened", connection)
+            self._say("stream.opened", connection, **_options(connection.sock))
             self._wait(connection)
             return
         if events & selectors.EVENT_WRITE:
@@ -359,6 +362,16 @@ def _new_socket(host: ipaddress.IPv6Address) -> socket.socket:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setblocking(False)
     return sock
+
+
+def _options(sock: socket.socket) -> dict[str, bool]:
+    """Whether both ends of a connection have the timestamp option (RFC 1323). Nothing where this host does not offer it."""
+    try:
+        offered = _OFFERED.read_text(encoding="ascii").strip() != "0"
+        found = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _OPTIONS_BYTE + 1)[_OPTIONS_BYTE]
+    except (OSError, IndexError):
+        return {}
+    return {"timestamps": bool(found & _TIMESTAMPS)} if offered else {}
 
 
 def _endpoint(address: Any) -> dict[str, Any]:

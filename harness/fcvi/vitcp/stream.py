@@ -61,6 +61,7 @@ class Stream:
     rest: bytearray = field(default_factory=bytearray)  # of the DUT, less than a PDU
     sent: int = 0
     received: int = 0
+    timestamps: Optional[bool] = None  # both ends have the timestamp option of TCP; None: nobody has told
     rubbish: bool = False  # what the DUT sends can no longer be divided into PDUs
     number: int = 0  # the unit of the trace that opened it
 

@@ -192,6 +192,7 @@ class Tester:
         local, remote = _read_address(note, "to"), _read_address(note, "from")
         stream = self._stream(name, "dut", local, remote, note.time_us)
         self._note("open", stream, "dut")
+        stream.timestamps = _timestamps(note)
         stream.number = len(self.trace)
         self.opened.append(stream)
         if local[1] == self.port and local[0] in self.hosts:
@@ -220,7 +221,7 @@ class Tester:
     def _opened(self, stream: Stream, note: Notification) -> None:
         if stream.by != "tester" or stream.opened or stream.refused:
             raise DutError(f"stream.opened for {stream.name}, which does not wait for it")
-        stream.opened = True
+        stream.opened, stream.timestamps = True, _timestamps(note)
         self._note("opened", stream, "dut")
         if self.unlimited:
             self.grant(stream, None)
@@ -335,6 +336,11 @@ class Tester:
 
 def _address(address: tuple[bytes, int]) -> dict[str, Any]:
     return {"host": address[0].hex(), "port": address[1]}
+
+
+def _timestamps(note: Notification) -> Optional[bool]:
+    told = note.params.get("timestamps")
+    return told if isinstance(told, bool) else None
 
 
 def _read_address(note: Notification, end: str) -> tuple[bytes, int]:

@@ -69,6 +69,18 @@ def test_real_tcp_and_virtual_time_have_the_same_verdicts(device: tuple[int, str
     assert again.returncode == 4 and "differs" not in again.stderr, again.stderr
 
 
+def test_the_timestamp_option_is_seen(device: tuple[int, str], tmp_path: Path) -> None:
+    """The reference is on this host's kernel, which offers it; in virtual time nobody tells."""
+    port, control = device
+    command = ("TCP.2.2.2.2.4.a", "--dut", f"vitcp:127.0.0.1:{port},on=127.0.0.2", "--agent", control)
+    offered = Path("/proc/sys/net/ipv4/tcp_timestamps").read_text(encoding="ascii").strip() != "0"
+    found, _ = run(tmp_path / "real", *command)
+    assert {r["verdict"] for r in found.values()} == {"pass" if offered else "not-applicable"}
+    assert [r["findings"] for r in found.values()] == [[], []]
+    found, _ = run(tmp_path / "virtual", command[0])
+    assert {r["verdict"] for r in found.values()} == {"not-applicable"}
+
+
 def test_the_report_has_the_addresses(device: tuple[int, str], tmp_path: Path) -> None:
     """Those of the run, in the PIXIT."""
     port, control = device

@@ -220,6 +220,7 @@ WIRE: Dict[str, Tuple[Tuple[int, ...], Edit, str, str]] = {
 #: name: (rows, what it is)
 BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     # setup, active
+    "no-timestamps": ("2.2.2.2.4-01", "TCP without the timestamp option (a should: a notice)"),
     "connects-by-itself": ("2.2.2.1-03", "VipCreateVi opens a TCP connection"),
     "any-state": ("2.2.2.1-05", "connect calls work with a VI that is not Idle"),
     "connects-to-another-port": ("4.2-01 2.2.2.2.2-12 2.2.2.2.1-03", "TCP goes to a port that is not the reserved one"),

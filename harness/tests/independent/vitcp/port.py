@@ -71,7 +71,7 @@ class Port:
             self.notify("stream.refused", {"stream": name})
             return
         stream = self.streams[name] = Stream(self, name, local, remote)
-        self.notify("stream.opened", {"stream": name})
+        self.notify("stream.opened", {"stream": name, **({"timestamps": False} if self.bad("no-timestamps") else {})})
         stream.opened()
         Passive(self, stream)
 
