@@ -1,7 +1,6 @@
-"""The parts of CONFORMANCE.md that are about VIPL and RDMA verbs, whose cases make calls alone: no codec and no monitor takes part.
+"""The claims of the cases of VIPL and RDMA verbs, which make calls alone: no codec and no monitor takes part.
 
-A case may list only what its own code names, or the steps that it calls: ``unnamed`` finds the others. Cases that need an
-injector below the calls, or a second process, are told apart: without it they end inconclusive.
+A case may list only what its own code names, or the steps that it calls: ``unnamed`` finds the others.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ import inspect
 import re
 import types
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from fcvi.engine.case import CaseInfo
-from fcvi.engine.catalogue import Requirement, load_changes, load_errata, load_requirements
 from fcvi.engine.protocol import Protocol
 
 from . import claims
@@ -28,15 +26,13 @@ _LACKS = re.compile(r"two processes")
 
 @dataclass(frozen=True)
 class Part:
-    """A book whose cases make calls alone. heads: the headings of its documents, by the first word of a clause."""
+    """A book whose cases make calls alone."""
 
     protocol: Protocol
     cases: Callable[[], Sequence[CaseInfo]]
     home: str
     row: re.Pattern[str]  # the id of a row without the prefix
     everywhere: tuple[types.ModuleType, ...]  # whose classes look at every case
-    heads: Mapping[str, str]
-    note: str
 
     def ids(self, text: str) -> Iterator[str]:
         """The requirements that a string of the code names."""
@@ -50,11 +46,10 @@ class Part:
 
 VIPL = Part(
     PROTOCOL, lambda: all_cases(), "conformance.vipl.", re.compile(r"[SG]\d+(?:\.\d+)*-\d+"), (scenario, session),
-    {"S": "VI Architecture", "G": "Developer's Guide"}, "`S` is the VI Architecture's text, `G` the Developer's Guide.",
 )  # fmt: skip
 VERBS = Part(
     verbs_book.PROTOCOL, verbs_cases.all_cases, "conformance.verbs.", re.compile(r"\d+(?:\.\d+)*-\d+"),
-    (verbs_scenario, account, verbs_session), {}, "Rows whose condition does not hold for a provider are not judged.",
+    (verbs_scenario, account, verbs_session),
 )  # fmt: skip
 
 
@@ -103,7 +98,7 @@ def _in_code(part: Part, body: Any) -> set[str]:
     return found
 
 
-def _idle(case: CaseInfo) -> bool:
+def idle(case: CaseInfo) -> bool:
     """Whether the case needs something that no call can bring about: an injector, or a second process."""
     code = case.body.__code__
     constants = (c for inner in claims.codes(code) for c in inner.co_consts)
@@ -119,54 +114,3 @@ def unnamed(part: Part = VIPL) -> list[str]:
         for ident in case.requirements
         if ident not in everywhere | _in_code(part, case.body)
     ]
-
-
-def _tested_by(r: Requirement, cases: Mapping[str, list[str]], idle: Mapping[str, list[str]]) -> str:
-    if not r.testable:
-        return r.observable.removeprefix("n/a: ")
-    parts = ["checks in " + ", ".join(cases[r.id])] if r.id in cases else []
-    parts += ["with an injector or a second process: " + ", ".join(idle[r.id])] if r.id in idle else []
-    return "; ".join(parts) or "**not tested**"
-
-
-def render(part: Part = VIPL) -> list[str]:
-    """The lines of a part."""
-    every, protocol = list(part.cases()), part.protocol
-    tested: dict[str, list[str]] = {}
-    idle: dict[str, list[str]] = {}
-    users: dict[str, list[str]] = {}
-    for case in every:
-        for ident in case.requirements:
-            (idle if _idle(case) else tested).setdefault(ident, []).append(case.id)
-        for number in case.errata:
-            users.setdefault(number, []).append(case.id)
-    rows = load_requirements([protocol])
-    testable = [r for r in rows if r.testable]
-    lines = [
-        "", f"# {protocol.name} ({protocol.standard})", "",
-        f"{len(rows)} statements, {len(testable)} of them testable, {sum(r.id in tested for r in testable)} tested by checks of "
-        f"{len(every)} cases; {sum(r.id in idle and r.id not in tested for r in testable)} more by cases that need an injector "
-        f"below the calls or a second process. {part.note}",
-    ]  # fmt: skip
-    document = None
-    for r in rows:
-        head = part.heads.get(r.clause.split(" ")[0], "requirements")
-        if head != document:
-            document = head
-            lines += ["", f"## {protocol.name}: {head}", ""]
-            lines += ["| id | level | statement | tested by |", "| --- | --- | --- | --- |"]
-        lines.append(f"| {r.id} | {r.level} | {_cell(r.statement)} | {_cell(_tested_by(r, tested, idle))} |")
-    changes = load_changes([protocol])
-    if changes:
-        lines += ["", f"## {protocol.name}: rows of the catalogue that were changed", "", "| id | level before | reason |"]
-        lines += ["| --- | --- | --- |", *(f"| {c.id} | {c.level_was} | {_cell(c.reason)} |" for c in changes)]
-    lines += ["", f"## {protocol.name}: errata", "", "| no | title | decided | cases |", "| --- | --- | --- | --- |"]
-    for erratum in load_errata([protocol]).values():
-        decided = " ".join(line.removeprefix("- ") for line in erratum.body.splitlines() if line)
-        used = ", ".join(users.get(erratum.number, []))
-        lines.append(f"| {erratum.number} | {_cell(erratum.title)} | {_cell(decided)} | {used} |")
-    return lines
-
-
-def _cell(words: str) -> str:
-    return words.replace("|", "\\|")

@@ -19,5 +19,5 @@ faults: all ## the suite against a broken device for every requirement; the matr
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	$(IN_TREE) -m conformance.tests.variants
 
-check-docs: all ## CONFORMANCE.md is what the generator writes
+check-docs: all ## CONFORMANCE.md and the page of each book are what the generator writes
 	$(IN_TREE) -m conformance.gen_conformance --check

@@ -1,0 +1,70 @@
+"""How each row of a book stands: proved, decided by another check, or not tested, with the reason.
+
+Proved means that a device that breaks the row made a case fail, and that the case named this row. The devices are those that
+follow from the checks (``proofs.tsv`` of the book) and those of the banks whose tests demand just that. A declaration of a case
+counts for nothing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable, Mapping, Sequence
+
+from fcvi.engine.catalogue import DecidedBy, Requirement, load_decided_by, rows
+from fcvi.engine.protocol import Protocol
+from fcvi.engine.scenario import FAILING_LEVELS
+
+PROOFS = "proofs.tsv"
+PROVED, DECIDED, OPEN, UNTESTABLE = "proved", "decided", "not tested", "untestable"
+#: Why a row that can be tested is not, in the order in which the index tells them.
+UNPROVED = "checked, but no device was seen to fail by it"
+OTHER_LEVEL = "no device fails by a row of this level"
+NOTHING = "nothing looks at it"
+REASONS = (UNPROVED, OTHER_LEVEL, NOTHING)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one row stands. by: devices and checks. reason: why not, one of REASONS; of an untestable row its own."""
+
+    kind: str
+    by: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a book's rows. looked: what looks at each, in words. devices: those of the banks, by row. failing: the
+    levels whose breach fails a device."""
+
+    looked: Mapping[str, Sequence[str]]
+    devices: Mapping[str, Sequence[str]]
+    failing: frozenset[str] = FAILING_LEVELS
+
+
+def proved_by(protocol: Protocol) -> dict[str, list[str]]:
+    """The devices of proofs.tsv that made a case fail by a row, by that row; none where there is no such file."""
+    found: dict[str, list[str]] = {}
+    for row in rows(protocol.folder / PROOFS):
+        if row["requirement"] in row["named"].split():
+            found.setdefault(row["requirement"], []).append(row["device"])
+    return found
+
+
+def standings(protocol: Protocol, requirements: Iterable[Requirement], known: Known) -> dict[str, Standing]:
+    """Of each of these rows."""
+    derived, table = proved_by(protocol), load_decided_by([protocol])
+    return {r.id: _standing(r, known, derived.get(r.id, ()), table.get(r.id)) for r in requirements}
+
+
+def _standing(r: Requirement, known: Known, derived: Sequence[str], decided: DecidedBy | None) -> Standing:
+    if not r.testable:
+        return Standing(UNTESTABLE, reason=r.observable.removeprefix("n/a: "))
+    devices = tuple(dict.fromkeys((*known.devices.get(r.id, ()), *derived)))
+    if devices:
+        return Standing(PROVED, devices)
+    if decided is not None and decided.device:
+        return Standing(DECIDED, (*decided.by, decided.device))
+    if r.level not in known.failing:
+        return Standing(OPEN, reason=OTHER_LEVEL)
+    return Standing(OPEN, reason=UNPROVED if known.looked.get(r.id) else NOTHING)
