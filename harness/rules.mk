@@ -42,7 +42,7 @@ $(BUILD)/fcvi-open: harness/opener/fcvi_open.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fPIE -pie $(HARDEN_LINK) $(LDFLAGS) $< -o $@
 
-ENVELOPE_SRC := $(patsubst %,harness/capture/%.c,envelope ethernet fcoe cisco delimited frames)
+ENVELOPE_SRC := $(patsubst %,harness/capture/%.c,envelope ethernet ip fcoe cisco delimited frames)
 # libvipl has them inside and shows nothing of them
 $(BUILD)/obj/harness/capture/%.o $(BUILD)/obj/harness/host/%.o: private ALL_CFLAGS += -fvisibility=hidden
 # what lets a port act in real time, on Ethernet or on TCP

@@ -22,7 +22,8 @@ enum capture_kind {
     CAPTURE_FIP,       /* FCoE Initialization Protocol: no FC-2 frame */
     CAPTURE_FOREIGN,   /* another protocol */
     CAPTURE_MALFORMED, /* an envelope that holds no FC-2 frame */
-    CAPTURE_PART /* a TCP segment with a part of an FC-2 frame, the rest of which comes later or never */
+    CAPTURE_PART /* a TCP segment with a part of an FC-2 frame, or a fragment of an IP datagram: the rest
+                    comes later or never */
 };
 
 struct capture;
@@ -32,9 +33,11 @@ enum capture_unusual {
     CAPTURE_GAP = 1,     /* the capture says that frames were lost before this record */
     CAPTURE_FURTHER = 2, /* not the first FC-2 frame of its record */
     CAPTURE_LATE = 4,  /* an FC-2 frame of TCP segments that still waited for others when the capture ended */
-    CAPTURE_PARTS = 8, /* made of more than one segment */
+    CAPTURE_PARTS = 8, /* made of more than one segment or fragment */
     CAPTURE_APPENDED =
-        16 /* bytes that are no FCS stand behind the trailer of FCoE, and the CRC is right without them */
+        16, /* bytes that are no FCS stand behind the trailer of FCoE, and the CRC is right without them */
+    CAPTURE_FRAGMENT = 32, /* of CAPTURE_PART: a fragment of an IP datagram, which may be of any protocol */
+    CAPTURE_BARE = 64      /* foreign by the linktype, and begins as an FC-2 frame of FC-VI or a login does */
 };
 
 /** One record. frame.bytes points into the capture's buffer until the next call. */
@@ -61,11 +64,14 @@ enum capture_protocol {
     CAPTURE_LLC,      /* an IEEE 802.3 length in place of an EtherType */
     CAPTURE_LINKTYPE, /* nothing is known of the whole interface */
     CAPTURE_ERF,      /* a type of ERF record that is no Ethernet */
-    CAPTURE_FCIP, /* TCP port 3225 without FC-2 frames: 0 no data, 1 a special frame (RFC 3821), 2 no FCIP */
+    CAPTURE_FCIP,    /* TCP port 3225 without FC-2 frames: 0 no data, 1 a special frame (RFC 3821), 2 no FCIP,
+                        3 iFCP (RFC 4172) */
+    CAPTURE_TUNNEL,  /* enum capture_tunnel: what it wraps cannot be read */
     CAPTURE_FC_TYPE, /* FC-2 frames of another FC-4 or of a service */
     CAPTURE_FC_R_CTL /* extended headers that are not looked behind */
 };
-/** The protocol of records that are TCP, but of port 3225. */
+enum capture_tunnel { TUNNEL_VXLAN = 1, TUNNEL_GENEVE };
+/** The protocol of records that are TCP, but not FCIP. */
 enum { CAPTURE_TCP = CAPTURE_IP << 16 | 6 };
 /** A foreign protocol in words; like snprintf. */
 int fcvi_capture_protocol(uint32_t protocol, char *out, size_t size);
@@ -84,6 +90,8 @@ int fcvi_capture_next(struct capture *capture, struct capture_record *out, char 
 
 /** Bytes taken of the file as it lies on the disk, and its size; 0 when that is not known. */
 void fcvi_capture_progress(const struct capture *capture, uint64_t *read, uint64_t *size);
+/** Records so far that are fragments of IP datagrams that are not whole. */
+uint64_t fcvi_capture_fragments(const struct capture *capture);
 /** A file on a disk: what it holds is there at once. */
 bool fcvi_capture_is_file(const struct capture *capture);
 

@@ -25,7 +25,7 @@ static void open_behind(struct envelope *e, const struct link *link, struct enve
     fcvi_envelope_type(e, fcvi_load(b.at + link->type, 2), fcvi_envelope_behind(b, link->length), out);
 }
 
-static void open_ethernet(struct envelope *e, struct envelope_bytes b, struct capture_record *out)
+void fcvi_envelope_ethernet(struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
     if (b.length >= ethernet.length)
         open_behind(e, &ethernet, b, out);
@@ -62,7 +62,7 @@ static void open_erf(struct envelope *e, struct envelope_bytes b, struct capture
     if (wire < b.length)
         b.length = (size_t)wire;
     b.original = (size_t)wire;
-    open_ethernet(e, b, out);
+    fcvi_envelope_ethernet(e, b, out);
     if (lost != 0)
         out->unusual |= CAPTURE_GAP;
 }
@@ -71,10 +71,11 @@ static void open_erf(struct envelope *e, struct envelope_bytes b, struct capture
 
 static void open_link(struct envelope *e, int linktype, struct envelope_bytes b, struct capture_record *out)
 {
+    e->depth = 0;
     if (linktype == CAPTURE_ETHERNET)
-        open_ethernet(e, b, out);
+        fcvi_envelope_ethernet(e, b, out);
     else if (linktype == LINK_RAW || linktype == LINK_IPV4 || linktype == LINK_IPV6)
-        fcvi_envelope_ip(b, out);
+        fcvi_envelope_ip(e, b, out);
     else if (linktype == LINK_SLL && b.length >= cooked.length)
         open_behind(e, &cooked, b, out);
     else if (linktype == LINK_SLL2 && b.length >= cooked2.length)
@@ -83,6 +84,27 @@ static void open_link(struct envelope *e, int linktype, struct envelope_bytes b,
         open_erf(e, b, out);
     else
         fcvi_envelope_foreign(out, CAPTURE_LINKTYPE, (uint64_t)linktype);
+}
+
+/* A file may have been given the wrong linktype. */
+__attribute__((noinline, cold)) static bool is_bare(struct envelope_bytes b)
+{
+    enum {
+        HEADER = 24,
+        SOF = 0xBCB5,
+        TYPE_ELS = 0x01,
+        TYPE_FC_VI = 0x58,
+        ELS = 0x22,
+        ELS_REPLY = 0x23,
+        DATA = 0x07
+    };
+    if (b.length >= HEADER + 4 && fcvi_load(b.at, 2) == SOF)
+        b = fcvi_envelope_behind(b, 4);
+    if (b.length < HEADER)
+        return false;
+    const uint8_t r_ctl = b.at[0], type = b.at[8];
+    return (type == TYPE_FC_VI && r_ctl <= DATA) ||
+           (type == TYPE_ELS && (r_ctl == ELS || r_ctl == ELS_REPLY));
 }
 
 void fcvi_envelope_open(struct envelope *e, int linktype, struct envelope_bytes b, struct capture_record *out)
@@ -101,6 +123,8 @@ void fcvi_envelope_open(struct envelope *e, int linktype, struct envelope_bytes 
         fcvi_envelope_frame(out, b.at, b.length);
     else
         fcvi_envelope_cut(out, b.at, b.length, b.original);
+    if (out->kind == CAPTURE_FOREIGN && is_bare(b))
+        out->unusual |= CAPTURE_BARE;
     if (out->kind <= CAPTURE_CUT && out->frame.length != 0 && out->frame.bytes[0] >> 4 == EXTENDED_HEADER)
         fcvi_envelope_tags(out);
 }

@@ -15,23 +15,38 @@ struct envelope_counter {
     uint16_t last;
 };
 enum { ENVELOPE_COUNTERS = 8 };
-struct envelope {
-    uint8_t counters, behind;
-    bool is_measured;
-    uint64_t source; /* of the record at hand */
-    struct envelope_counter counter[ENVELOPE_COUNTERS];
-};
 
-/** A record that is still to be looked into. original: bytes that it had before the capture cut it to length.
- */
+/** A record that is still to be looked into. original: bytes that it had before the capture cut it to length;
+ * ENVELOPE_UNKNOWN: more than there are. */
 struct envelope_bytes {
     const uint8_t *at;
     size_t length, original;
 };
+#define ENVELOPE_UNKNOWN SIZE_MAX
 
-/** A segment of TCP port 3225 comes as CAPTURE_PART, frame then is its IP packet. */
+struct envelope;
+/* Opens what only wraps another frame, behind an EtherType or an IP protocol; leaves out as it is when it is
+ * nothing of the kind. */
+struct envelope_tunnels {
+    void (*type)(struct envelope *envelope, uint64_t type, struct envelope_bytes bytes,
+                 struct capture_record *out);
+    void (*ip)(struct envelope *envelope, uint8_t protocol, struct envelope_bytes bytes,
+               struct capture_record *out);
+};
+
+struct envelope {
+    uint8_t counters, behind, depth; /* depth: tunnels around what is looked at */
+    bool is_measured;
+    const struct envelope_tunnels *tunnels; /* NULL: what is wrapped is foreign */
+    uint64_t source;                        /* of the record at hand */
+    struct envelope_counter counter[ENVELOPE_COUNTERS];
+};
+
+/** A segment of TCP port 3225 and a fragment of IP come as CAPTURE_PART, frame then is the IP packet. */
 void fcvi_envelope_open(struct envelope *envelope, int linktype, struct envelope_bytes bytes,
                         struct capture_record *out);
+/** The tunnels that captures have. */
+extern const struct envelope_tunnels fcvi_envelope_tunnels;
 
 /** A whole Ethernet frame of FCoE; gives its length, 0 when it does not fit. */
 size_t fcvi_envelope_fcoe(const struct fcvi_input *frame, uint8_t *out, size_t capacity);

@@ -1,4 +1,5 @@
 /* What comes with an EtherType: VLAN tags, FCoE, what Cisco's switches mirror, and IP. */
+#include "ip.h"
 #include "layers.h"
 
 enum {
@@ -15,36 +16,36 @@ enum {
     TYPE_MDS = 0xFCFC,
     SMALLEST_TYPE = 0x600
 };
-enum { PORT_FCIP = 3225, IP_TCP = 6, VLAN_TAG = 4, MOST_TAGS = 8 };
+enum { PORT_FCIP = 3225, VLAN_TAG = 4, MOST_TAGS = 8 };
 
 /* ---- IP ---- */
 
-/* Protocol and header length; false when it is none, or only a later fragment of a datagram. */
-static bool ip_header(struct envelope_bytes b, uint8_t *protocol, size_t *header)
+void fcvi_envelope_ip(struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
-    if (b.length >= 20 && b.at[0] >> 4 == 4) {
-        *header = (size_t)(b.at[0] & 0xF) * 4;
-        *protocol = b.at[9];
-        return *header >= 20 && (fcvi_load(b.at + 6, 2) & 0x1FFF) == 0;
-    }
-    *header = 40;
-    *protocol = b.length >= 40 && b.at[0] >> 4 == 6 ? b.at[6] : 0xFF;
-    return b.length >= 40 && b.at[0] >> 4 == 6;
-}
-
-void fcvi_envelope_ip(struct envelope_bytes b, struct capture_record *out)
-{
-    uint8_t protocol = 0xFF;
-    size_t header = 0;
-    bool first = ip_header(b, &protocol, &header);
-    fcvi_envelope_foreign(out, CAPTURE_IP, protocol);
-    if (!first || protocol != IP_TCP || b.length < header + 4)
+    struct ip_packet packet;
+    const bool whole = fcvi_ip_open(b.at, b.length, b.original, &packet);
+    fcvi_envelope_foreign(out, CAPTURE_IP, packet.protocol);
+    if (!whole)
         return;
+    /* what stands behind the packet is padding and checks of the link */
+    b.length = packet.total < b.length ? packet.total : b.length;
+    b.original = packet.total;
     out->frame = (struct fcvi_input){.bytes = b.at, .length = b.length};
     out->whole = (uint32_t)b.original;
-    if (fcvi_load(b.at + header, 2) != PORT_FCIP && fcvi_load(b.at + header + 2, 2) != PORT_FCIP)
-        return;
-    out->kind = CAPTURE_PART;
+    if (packet.fragment) {
+        if (e->tunnels != NULL) {
+            out->kind = CAPTURE_PART;
+            out->unusual |= CAPTURE_FRAGMENT;
+        }
+    } else if (packet.protocol == IP_TCP) {
+        if (b.length < packet.header + 4)
+            fcvi_envelope_foreign(out, CAPTURE_IP, IP_NONE);
+        else if (fcvi_load(b.at + packet.header, 2) == PORT_FCIP ||
+                 fcvi_load(b.at + packet.header + 2, 2) == PORT_FCIP)
+            out->kind = CAPTURE_PART;
+    } else if (e->tunnels != NULL) {
+        e->tunnels->ip(e, packet.protocol, fcvi_envelope_behind(b, packet.header), out);
+    }
 }
 
 /* ---- EtherTypes ---- */
@@ -76,5 +77,7 @@ void fcvi_envelope_type(struct envelope *e, uint64_t type, struct envelope_bytes
     else if (type == TYPE_FIP)
         out->kind = CAPTURE_FIP;
     else if (type == TYPE_IPV4 || type == TYPE_IPV6)
-        fcvi_envelope_ip(b, out);
+        fcvi_envelope_ip(e, b, out);
+    else if (e->tunnels != NULL)
+        e->tunnels->type(e, type, b, out);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { HEADER = 28, DELIMITER = 4, CRC = 4, SHORTEST = HEADER + 2 * DELIMITER + CRC + 24, ROOM = 4096 };
-enum { SPECIAL = 0x01 /* of pFlags */, PROTOCOL_FCIP = 1 };
+enum { SPECIAL = 0x01 /* of pFlags */, PROTOCOL_FCIP = 1, PROTOCOL_IFCP = 2 };
 
 /* One direction of a connection. */
 struct side {
@@ -41,12 +41,17 @@ struct fcip {
 
 /* ---- frames of a direction ---- */
 
-static bool fits(const uint8_t *h)
+static bool fits_as(const uint8_t *h, uint8_t protocol)
 {
-    for (unsigned i = 0; i < 16; i += 4) /* words 0 to 3: two bytes, and the same inverted */
+    for (unsigned i = 0; i < 16; i += i == 0 ? 8 : 4) /* words 0, 2 and 3: two bytes, and the same inverted */
         if ((h[i] ^ h[i + 2]) != 0xFF || (h[i + 1] ^ h[i + 3]) != 0xFF)
             return false;
-    return h[0] == PROTOCOL_FCIP && h[1] == 1 && memcmp(h, h + 4, 4) == 0;
+    return h[0] == protocol && h[1] == 1;
+}
+
+static bool fits(const uint8_t *h)
+{
+    return fits_as(h, PROTOCOL_FCIP) && memcmp(h, h + 4, 4) == 0; /* word 1 repeats word 0 */
 }
 
 static size_t length_of(const uint8_t *h)
@@ -198,10 +203,38 @@ static int failed(const struct fcip *f, int status, char *error, size_t size)
     return -1;
 }
 
+static bool carries(const struct streams_segment *s, uint8_t protocol)
+{
+    return s->length >= HEADER && length_of(s->data) >= HEADER &&
+           (protocol == PROTOCOL_FCIP ? fits(s->data) : fits_as(s->data, protocol));
+}
+
+void fcvi_fcip_recognise(struct fcip_ports *ports, struct capture_record *out)
+{
+    struct streams_segment s;
+    if (!fcvi_segment_of(out->frame.bytes, out->frame.length, out->whole, &s))
+        return;
+    const bool up = s.from_port < s.to_port;
+    const struct fcip_pair mine = {up ? s.from_port : s.to_port, up ? s.to_port : s.from_port,
+                                   carries(&s, PROTOCOL_IFCP)};
+    unsigned i = 0;
+    while (i < ports->count && (ports->pair[i].low != mine.low || ports->pair[i].high != mine.high))
+        i++;
+    if (i == ports->count && (i == FCIP_PORTS || (!mine.ifcp && !carries(&s, PROTOCOL_FCIP))))
+        return;
+    if (i == ports->count)
+        ports->pair[ports->count++] = mine;
+    if (ports->pair[i].ifcp)
+        out->protocol = (uint32_t)CAPTURE_FCIP << 16 | 3;
+    else
+        out->kind = CAPTURE_PART;
+}
+
 int fcvi_fcip_take(struct fcip *f, struct capture_record *out, char *error, size_t size)
 {
     struct streams_segment segment;
     const size_t original = out->whole;
+    const uint32_t fragments = (out->unusual & CAPTURE_PARTS) != 0 ? out->parts : 0;
     out->whole = 0;
     f->count = f->next = f->stored = 0;
     f->special = f->delivered = false;
@@ -215,6 +248,8 @@ int fcvi_fcip_take(struct fcip *f, struct capture_record *out, char *error, size
     if (failed(f, status, error, size) != 0)
         return -1;
     if (f->count != 0) {
+        f->ready[0].record.parts += fragments;
+        f->ready[0].record.unusual |= fragments != 0 ? CAPTURE_PARTS : 0;
         fcvi_fcip_next(f, out);
         return 0;
     }
@@ -224,7 +259,7 @@ int fcvi_fcip_take(struct fcip *f, struct capture_record *out, char *error, size
         out->protocol = (uint32_t)CAPTURE_FCIP << 16 | (f->special ? 1 : 0);
     } else if (segment.stream < STREAMS_MOST && f->sides[segment.stream] != NULL) {
         struct side *s = f->sides[segment.stream];
-        *(f->delivered ? &s->parts : &s->waiting) += 1;
+        *(f->delivered ? &s->parts : &s->waiting) += 1 + fragments;
     }
     return 0;
 }

@@ -6,6 +6,19 @@
 
 struct fcip;
 
+/* Connections of other ports that were seen to carry frames: the two ports, the lower one first. */
+enum { FCIP_PORTS = 32 };
+struct fcip_ports {
+    unsigned count;
+    struct fcip_pair {
+        uint16_t low, high;
+        bool ifcp;
+    } pair[FCIP_PORTS];
+};
+/** Take a record of CAPTURE_TCP: it becomes one of CAPTURE_PART where the connection carries FCIP, which the
+ * header that each frame begins with shows, and foreign as iFCP where that is what it carries. */
+void fcvi_fcip_recognise(struct fcip_ports *ports, struct capture_record *record);
+
 /** NULL with a line in error when the library that puts streams together is not there. */
 struct fcip *fcvi_fcip_open(char *error, size_t size);
 /** Take a record of CAPTURE_PART whose frame is an IP packet; then it says what came of that: its first

@@ -11,16 +11,20 @@ extern "C" {
 /** The bytes behind the first `count`, which are there. */
 static inline struct envelope_bytes fcvi_envelope_behind(struct envelope_bytes b, size_t count)
 {
-    return (struct envelope_bytes){b.at + count, b.length - count, b.original - count};
+    const size_t original = b.original == ENVELOPE_UNKNOWN ? ENVELOPE_UNKNOWN : b.original - count;
+    return (struct envelope_bytes){b.at + count, b.length - count, original};
 }
 
 /* ---- ethernet.c ---- */
 
+/** An Ethernet frame. */
+void fcvi_envelope_ethernet(struct envelope *envelope, struct envelope_bytes b, struct capture_record *out);
 /** What stands behind an EtherType. envelope->source says who sent it. */
 void fcvi_envelope_type(struct envelope *envelope, uint64_t type, struct envelope_bytes b,
                         struct capture_record *out);
-/** An IP packet. A segment of TCP port 3225 comes as CAPTURE_PART. */
-void fcvi_envelope_ip(struct envelope_bytes b, struct capture_record *out);
+/** An IP packet. A segment of TCP port 3225 comes as CAPTURE_PART; so does a fragment, as CAPTURE_FRAGMENT.
+ */
+void fcvi_envelope_ip(struct envelope *envelope, struct envelope_bytes b, struct capture_record *out);
 
 /* ---- fcoe.c, cisco.c, delimited.c ---- */
 

@@ -172,7 +172,7 @@ static int take_packet(struct pcapng *ng, uint32_t type, const uint8_t *b, size_
 /* The byte order of a section stands behind the length of its first block. */
 static int begin_section(struct pcapng *ng, struct source *source, char *error, size_t size)
 {
-    int status = have(source, HEAD + 4, true, error, size);
+    int status = have(source, HEAD + 8, true, error, size);
     if (status != 1)
         return status;
     uint32_t magic;
@@ -180,6 +180,9 @@ static int begin_section(struct pcapng *ng, struct source *source, char *error, 
     if (magic != order && magic != __builtin_bswap32(order))
         return broken(error, size, "the byte-order magic is wrong", magic);
     ng->swapped = magic != order;
+    const uint16_t major = half(ng, fcvi_source_window(source).bytes + HEAD + 4);
+    if (major != 1)
+        return broken(error, size, "only version 1 is read, and this is another", major);
     ng->interfaces = 0;
     return 1;
 }

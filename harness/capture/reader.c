@@ -1,7 +1,9 @@
 /* Reading captures: pcap of the usual kind and pcapng in place, all else through libpcap. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): fopencookie */
-#include "envelope.h"
 #include "fcip.h"
+#include "formats.h"
+#include "fragments.h"
+#include "layers.h"
 #include "pcapng.h"
 
 #include <errno.h>
@@ -21,7 +23,9 @@ struct capture {
     struct pcapng *pcapng; /* NULL: it is none */
     pcap_t *pcap;          /* NULL: it is classic or pcapng */
     struct envelope envelope;
-    struct fcip *fcip; /* NULL: none was seen yet */
+    struct fcip *fcip;           /* NULL: none was seen yet, */
+    struct fragments *fragments; /* and none of these */
+    struct fcip_ports ports;
     int linktype;
     bool rare;  /* not usual, or FCIP was seen in it */
     bool usual; /* read in place by classic.h */
@@ -30,6 +34,7 @@ struct capture {
     bool gap;                   /* the capture says that frames are missing before the record last read */
     struct classic_record read; /* last */
     uint64_t number, time_us;
+    uint64_t waiting;           /* fragments of datagrams that are not whole */
     char why[PCAP_ERRBUF_SIZE]; /* it failed. A buffer on the stack would cost each record its guard. */
 };
 
@@ -59,6 +64,8 @@ static int refuse(char *error, size_t size, const char *path, const char *why)
 static int open_other(struct capture *c, const char *path, char *error, size_t size)
 {
     char why[PCAP_ERRBUF_SIZE] = "";
+    const struct window head = fcvi_source_window(c->source);
+    const char *hint = fcvi_format_hint(head.bytes, head.length);
     FILE *file = fopencookie(c, "r", (cookie_io_functions_t){.read = give});
     if (file == NULL)
         return refuse(error, size, path, "out of memory");
@@ -67,7 +74,7 @@ static int open_other(struct capture *c, const char *path, char *error, size_t s
     if (c->pcap == NULL) {
         const char *broken = fcvi_source_why(c->source);
         fclose(file);
-        return refuse(error, size, path, *broken != '\0' ? broken : why);
+        return refuse(error, size, path, *broken != '\0' ? broken : hint != NULL ? hint : why);
     }
     c->linktype = pcap_datalink(c->pcap);
     if (c->linktype == DLT_RAW)
@@ -134,6 +141,7 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
         return NULL;
     }
     c->rare = true;
+    c->envelope.tunnels = &fcvi_envelope_tunnels;
     c->source = fcvi_source_open(path, error, size);
     if (c->source != NULL && open_format(c, path, error, size) == 0)
         return c;
@@ -161,13 +169,54 @@ static void stamp(struct capture *c, struct capture_record *out)
     out->time_us = c->time_us;
 }
 
-/* A segment of FCIP. */
+/* A fragment of IP. When its datagram is whole the record is what that holds, and the fragments before are
+ * parts of it. */
+RARE static int take_fragment(struct capture *c, struct capture_record *out, char *why, size_t size)
+{
+    if (c->fragments == NULL && (c->fragments = fcvi_fragments_open()) == NULL) {
+        snprintf(why, size, "out of memory for fragments of IP");
+        return -1;
+    }
+    out->parts = 0;
+    while ((out->unusual & CAPTURE_FRAGMENT) !=
+           0) { /* a datagram may hold a fragment of another, in a tunnel */
+        if (!fcvi_fragments_take(c->fragments, out)) {
+            c->waiting++;
+            return 1;
+        }
+        const struct envelope_bytes whole = {out->frame.bytes, out->frame.length, out->frame.length};
+        out->unusual = (uint8_t)((out->unusual & ~(unsigned)CAPTURE_FRAGMENT) | CAPTURE_PARTS);
+        fcvi_envelope_ip(&c->envelope, whole, out);
+    }
+    c->waiting -= out->parts;
+    return 1;
+}
+
+/* A segment that may be of FCIP. */
 RARE static int take_segment(struct capture *c, struct capture_record *out, char *why, size_t size)
 {
     if (c->fcip == NULL && (c->fcip = fcvi_fcip_open(why, size)) == NULL)
         return -1;
     c->rare = true;
     return fcvi_fcip_take(c->fcip, out, why, size) == 0 ? 1 : -1;
+}
+
+/* TCP of another port may be FCIP as well. */
+static bool is_other_tcp(const struct capture_record *r)
+{
+    return r->kind == CAPTURE_FOREIGN && r->protocol == CAPTURE_TCP;
+}
+
+/* What is, or may be, a part of something. */
+RARE static int take_part(struct capture *c, struct capture_record *out, char *why, size_t size)
+{
+    if ((out->unusual & CAPTURE_FRAGMENT) != 0 && take_fragment(c, out, why, size) < 0)
+        return -1;
+    if ((out->unusual & CAPTURE_FRAGMENT) != 0)
+        return 1;
+    if (is_other_tcp(out))
+        fcvi_fcip_recognise(&c->ports, out);
+    return out->kind == CAPTURE_PART ? take_segment(c, out, why, size) : 1;
 }
 
 /* One more frame of the record before, or of the streams at the end. */
@@ -231,7 +280,7 @@ int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error
     out->time_us = c->time_us = r->time_us;
     fcvi_envelope_open(&c->envelope, c->linktype, (struct envelope_bytes){r->bytes, r->length, r->original},
                        out);
-    if (out->kind == CAPTURE_PART && take_segment(c, out, c->why, sizeof c->why) < 0)
+    if ((out->kind == CAPTURE_PART || is_other_tcp(out)) && take_part(c, out, c->why, sizeof c->why) < 0)
         return without(c, -1, out, error, size);
     if (c->gap)
         out->unusual |= CAPTURE_GAP;
@@ -248,6 +297,11 @@ void fcvi_capture_progress(const struct capture *c, uint64_t *read, uint64_t *si
     fcvi_source_progress(c->source, read, size);
 }
 
+uint64_t fcvi_capture_fragments(const struct capture *c)
+{
+    return c->waiting;
+}
+
 bool fcvi_capture_is_file(const struct capture *c)
 {
     return fcvi_source_is_file(c->source);
@@ -260,6 +314,7 @@ void fcvi_capture_close(struct capture *c)
     if (c->pcap != NULL)
         pcap_close(c->pcap);
     fcvi_fcip_close(c->fcip);
+    fcvi_fragments_close(c->fragments);
     free(c->pcapng);
     if (c->source != NULL)
         fcvi_source_close(c->source);

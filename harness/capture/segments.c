@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): dladdr */
 #include "segments.h"
 
+#include "ip.h"
+
 #include <dlfcn.h>
 #include <fcvi/access.h>
 #include <stdio.h>
@@ -11,21 +13,21 @@ enum { TCP = 20 };
 
 bool fcvi_segment_of(const uint8_t *ip, size_t length, size_t original, struct streams_segment *s)
 {
-    bool four = ip[0] >> 4 == 4;
-    size_t header = four ? (size_t)(ip[0] & 0xF) * 4 : 40, size = four ? 4 : STREAMS_ADDRESS;
-    size_t total = four ? (size_t)fcvi_load(ip + 2, 2) : (size_t)fcvi_load(ip + 4, 2) + 40;
-    if (length < header + TCP)
+    struct ip_packet packet;
+    if (!fcvi_ip_open(ip, length, original, &packet) || packet.protocol != IP_TCP || packet.fragment ||
+        length < packet.header + TCP)
         return false;
-    if (total < header + TCP || total > original)
-        total = original; /* left to the network adapter to fill in */
+    const size_t header = packet.header;
+    /* a length without room for TCP is left to the network adapter to fill in */
+    const size_t total = packet.total < header + TCP ? original : packet.total;
     const uint8_t *tcp = ip + header;
-    size_t at = header + (size_t)(tcp[12] >> 4) * 4;
+    const size_t at = header + (size_t)(tcp[12] >> 4) * 4;
     if (at < header + TCP || at > total)
         return false;
     *s = (struct streams_segment){.from_port = (uint16_t)fcvi_load(tcp, 2),
                                   .to_port = (uint16_t)fcvi_load(tcp + 2, 2)};
-    memcpy(s->from, ip + (four ? 12 : 8), size);
-    memcpy(s->to, ip + (four ? 16 : 24), size);
+    memcpy(s->from, packet.from, packet.address_size);
+    memcpy(s->to, packet.to, packet.address_size);
     s->sequence = (uint32_t)fcvi_load(tcp + 4, 4);
     s->acknowledged = (uint32_t)fcvi_load(tcp + 8, 4);
     s->flags = tcp[13];

@@ -267,6 +267,8 @@ static void note_unusual(struct judge *j)
     const struct capture_record *r = &j->seen.record;
     if ((r->unusual & CAPTURE_APPENDED) != 0)
         count(&j->tally.appended, r->number);
+    if ((r->unusual & CAPTURE_BARE) != 0)
+        count(&j->tally.bare, r->number);
     if ((r->unusual & CAPTURE_GAP) == 0)
         return;
     count(&j->tally.gaps, r->number);
@@ -304,8 +306,10 @@ int fcvi_judge_next(struct judge *j, char *error, size_t size)
 {
     for (unsigned step = 0; step < STEP; step++) {
         const int status = fcvi_capture_next(j->capture, &j->seen.record, error, size);
-        if (status != 1)
+        if (status != 1) {
+            j->tally.fragments = fcvi_capture_fragments(j->capture);
             return status;
+        }
         const bool shown = judge_record(j);
         if (j->no_memory) {
             snprintf(error, size, "out of memory for TCP streams");

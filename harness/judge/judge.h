@@ -46,7 +46,7 @@ struct judge_foreign {
 };
 
 /** What was seen. Each record is judged, not judged or foreign: what is missing in the sum of the three is
- * TCP segments of frames that never were whole. */
+ * fragments of IP and TCP segments of frames that never were whole. */
 struct judge_tally {
     uint64_t records, frames, fcvi, skipped;
     uint64_t first_us; /* when the first record was taken, 0 before there is one */
@@ -56,10 +56,12 @@ struct judge_tally {
     uint64_t rev1;      /* IUs of ports that speak Rev 1.0 */
     uint64_t setups[FCVI_EDITION_COUNT]; /* connect requests by edition, each try */
     struct judge_count part;             /* frames of which the headers were judged, the rest is cut off */
-    struct judge_count gaps;             /* places where the capture itself says that frames are missing */
-    struct judge_count appended;         /* FCoE frames behind which a tap, or their sender, put bytes */
+    struct judge_count bare;     /* foreign records that begin as FC-2 frames do: is the linktype wrong? */
+    struct judge_count gaps;     /* places where the capture itself says that frames are missing */
+    struct judge_count appended; /* FCoE frames behind which a tap, or their sender, put bytes */
     struct judge_count unjudged[JUDGE_REASONS];
     struct judge_count others; /* foreign, of protocols beyond the list */
+    uint64_t fragments;        /* of IP datagrams that are not whole; they are in no other count */
     uint32_t protocols;        /* entries of foreign */
     struct judge_foreign foreign[JUDGE_PROTOCOLS];
 };

@@ -549,18 +549,32 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
         count_record(t, s, g->record);
 }
 
+/* Of a segment in several fragments of IP those before the last count as their connection does. */
+static void count_fragments(struct tcp_judge *t, const struct capture_record *record, uint32_t stream)
+{
+    const struct side *s = stream < MOST ? t->side[stream] : NULL;
+    if ((record->unusual & CAPTURE_PARTS) == 0)
+        return;
+    t->tally.records += record->parts;
+    *(s != NULL && s->connection != NULL && s->connection->kind == VITCP ? &t->tally.judged
+                                                                         : &t->tally.foreign) +=
+        record->parts;
+}
+
 int fcvi_tcp_take(struct tcp_judge *t, const struct capture_record *record, uint64_t number)
 {
     const struct fcvi_input *ip = &record->frame;
-    struct streams_segment segment;
+    struct streams_segment segment = {.stream = MOST};
     t->reports = t->used = 0;
     t->tally.records++;
     if (!fcvi_segment_of(ip->bytes, ip->length, record->whole, &segment)) {
         t->tally.foreign++;
+        count_fragments(t, record, MOST);
         return 0;
     }
     if (!load(t)) {
         count(&t->tally.unjudged[TCP_LIBRARY], 1, number);
+        count_fragments(t, record, MOST);
         return t->no_memory ? -1 : 0;
     }
     segment.network = record->network;
@@ -570,6 +584,7 @@ int fcvi_tcp_take(struct tcp_judge *t, const struct capture_record *record, uint
     t->six = ip->bytes[0] >> 4 == 6;
     const int status = t->calls->take(t->streams, &segment);
     count_segment(t, &segment);
+    count_fragments(t, record, segment.stream);
     t->now = NULL;
     if (segment.stream < MOST && t->side[segment.stream] != NULL)
         t->side[segment.stream]->completed = false;

@@ -29,6 +29,7 @@ class ScanError(Exception):
 
 
 _CUT = "cut off before what is needed to judge it"
+_FRAGMENTS = "fragment of an IP datagram whose other fragments are missing or cut off"
 _PARTS = "part of a TCP stream of port 3225 that holds no whole FC-2 frame, or whose other parts are missing"
 
 
@@ -41,11 +42,14 @@ def protocol_name(protocol: int) -> str:
     return str(ffi.string(words), "ascii")
 
 
+_MOST_NAMES = 6  # of what a capture has instead of FC-VI
+
+
 class Records:
     """What became of the records of captures: each is judged, not judged (by reason) or foreign (by protocol)."""
 
     def __init__(self) -> None:
-        self.all = self.judged = self.in_part = self.gaps = self.appended = 0
+        self.all = self.judged = self.in_part = self.gaps = self.appended = self.bare = 0
         self.rev1 = self.undecided = self.setups_2007 = self.setups_rev1 = 0  # IUs; each try of a setup
         self.vitcp = 0  # PDUs
         self.not_judged: dict[str, int] = {}
@@ -56,17 +60,18 @@ class Records:
         foreign = {protocol_name(f.protocol): f.count.records for f in tally.foreign[0 : tally.protocols]}
         foreign["other protocols"] = foreign.get("other protocols", 0) + tally.others.records
         cut = tally.unjudged[lib.JUDGE_CUT].records
-        parts = tally.records - tally.judged.records - cut - sum(foreign.values())
+        parts = tally.records - tally.judged.records - cut - tally.fragments - sum(foreign.values())
         self.all += tally.records
         self.judged += tally.judged.records
         self.in_part += tally.part.records
         self.gaps += tally.gaps.records
         self.appended += tally.appended.records
+        self.bare += tally.bare.records
         self.rev1 += tally.rev1
         self.undecided += tally.undecided
         self.setups_2007 += tally.setups[lib.FCVI_EDITION_2007]
         self.setups_rev1 += tally.setups[lib.FCVI_EDITION_REV1]
-        _add(self.not_judged, {_CUT: cut, _PARTS: parts})
+        _add(self.not_judged, {_CUT: cut, _PARTS: parts, _FRAGMENTS: tally.fragments})
         _add(self.foreign, foreign)
 
     def take_streams(self, records: tuple[int, int, dict[str, int], dict[str, int]]) -> None:
@@ -87,6 +92,7 @@ class Records:
         self.in_part += other.in_part
         self.gaps += other.gaps
         self.appended += other.appended
+        self.bare += other.bare
         self.rev1 += other.rev1
         self.vitcp += other.vitcp
         self.undecided += other.undecided
@@ -137,7 +143,13 @@ class Records:
         if self.all == 0:
             return "the capture has no records"
         judged = {"FC-2 frames that are not of FC-VI": self.judged} if self.judged else {}
-        return f"the capture has {_listed({**judged, **self.foreign, **self.not_judged})}"
+        has = f"the capture has {_listed({**judged, **self.foreign, **self.not_judged}, _MOST_NAMES)}"
+        if 2 * self.bare <= self.all:
+            return has
+        return (
+            f"{has}; {self.bare} records begin as FC-2 frames do: if the linktype of the file is wrong, `editcap -T fc2` writes it "
+            "anew, or `editcap -T fc2sof` where they begin with the SOF"
+        )
 
 
 def _add(to: dict[str, int], more: dict[str, int]) -> None:
@@ -146,8 +158,13 @@ def _add(to: dict[str, int], more: dict[str, int]) -> None:
             to[name] = to.get(name, 0) + count
 
 
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+def _listed(counts: dict[str, int], most: int = 1000) -> str:
+    """The most frequent first."""
+    named = sorted(counts.items(), key=lambda item: -item[1])
+    shown = [f"{count} {name}" for name, count in named[:most]]
+    if len(named) > most:
+        shown.append(f"{sum(count for _, count in named[most:])} of {len(named) - most} other kinds")
+    return ", ".join(shown)
 
 
 def hash_seed() -> int:
