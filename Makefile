@@ -123,6 +123,8 @@ $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 # the public libraries, and what only the command uses
 LIBRARIES = $(DESTDIR)$(LIBDIR)
 PRIVATE = $(DESTDIR)$(PREFIX)/lib/fcvi
+# the model providers of the books of calls, on which `fcvi show` plays their cases
+MODELS = harness/tests/__init__.py harness/tests/inside.py harness/tests/independent/__init__.py harness/tests/independent/verbs harness/tests/independent_vipl
 OURS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: all ## install under DESTDIR and PREFIX
@@ -144,6 +146,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 644 $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(LIBRARIES)/pkgconfig/
 	cd harness && find fcvi -name '*.py' -o -name '*.json' -o -path '*/templates/*' -type f | while read -r f; do install -D -m 644 "$$f" "$(abspath $(PRIVATE))/harness/$$f"; done
 	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name '*.toml' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(PRIVATE)/$$f"; done
+	find $(MODELS) -name '*.py' -not -name 'test_*' | while read -r f; do install -D -m 644 "$$f" "$(PRIVATE)/$$f"; done
 	install -D -m 644 $(BUILD)/fcvi.lua $(PRIVATE)/wireshark/fcvi.lua
 	{ [ -e .git ] && git rev-parse HEAD 2> /dev/null || cat harness/fcvi/commit; } | install -m 644 /dev/stdin $(PRIVATE)/harness/fcvi/commit
 	$(MAKE) --no-print-directory manual

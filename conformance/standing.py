@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterable, Mapping, Sequence
 
-from fcvi.engine.catalogue import DecidedBy, Requirement, load_decided_by, rows
+from fcvi.engine.catalogue import DecidedBy, Requirement, load_decided_by, proved_by
 from fcvi.engine.protocol import Protocol
 from fcvi.engine.scenario import FAILING_LEVELS
 
-PROOFS = "proofs.tsv"
 PROVED, DECIDED, OPEN, UNTESTABLE = "proved", "decided", "not tested", "untestable"
 #: Why a row that can be tested is not, in the order in which the index tells them.
 UNPROVED = "checked, but no device was seen to fail by it"
@@ -42,18 +41,9 @@ class Known:
     failing: frozenset[str] = FAILING_LEVELS
 
 
-def proved_by(protocol: Protocol) -> dict[str, list[str]]:
-    """The devices of proofs.tsv that made a case fail by a row, by that row; none where there is no such file."""
-    found: dict[str, list[str]] = {}
-    for row in rows(protocol.folder / PROOFS):
-        if row["requirement"] in row["named"].split():
-            found.setdefault(row["requirement"], []).append(row["device"])
-    return found
-
-
 def standings(protocol: Protocol, requirements: Iterable[Requirement], known: Known) -> dict[str, Standing]:
     """Of each of these rows."""
-    derived, table = proved_by(protocol), load_decided_by([protocol])
+    derived, table = proved_by([protocol]), load_decided_by([protocol])
     return {r.id: _standing(r, known, derived.get(r.id, ()), table.get(r.id)) for r in requirements}
 
 

@@ -74,6 +74,13 @@ def _words() -> Any:
     return words
 
 
+def _reference() -> tuple[Dut, Pixit]:
+    from fcvi.dut.ref import RefDut
+    from fcvi.engine.pixit import pixit_for
+
+    return RefDut(), pixit_for("virtual")
+
+
 PROTOCOL = Protocol(
     name="FC-VI",
     standard="ISO/IEC 14165-331:2007",
@@ -93,4 +100,5 @@ PROTOCOL = Protocol(
     words=_words,
     edition="2007",
     others=(Edition("rev1", "FC-VI Rev 1.0 (working draft of 1999)", "R", Path(__file__).resolve().parents[1] / "rev1"),),
+    reference=_reference,
 )

@@ -16,6 +16,7 @@ from fcvi.engine.protocol import Line, Protocol
 from conformance.fcvi.book import PROTOCOL as OF_2007
 
 if TYPE_CHECKING:
+    from fcvi.engine.attachment import Dut
     from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
     from fcvi.engine.review import PicsRule
@@ -63,6 +64,13 @@ def _line() -> Line:
     return LINE_REV1
 
 
+def _reference() -> tuple[Dut, Pixit]:
+    from fcvi.dut.ref import RefDut
+    from fcvi.engine.pixit import Given, pixit_for
+
+    return RefDut("ref", PROTOCOL.edition), pixit_for("virtual", given=Given(ulp_timeout_us=10_000_000))  # that of the port
+
+
 PROTOCOL = Protocol(
     name=NAME,
     standard="FC-VI Rev 1.0 (NCITS working draft of 1999-02-03)",
@@ -80,4 +88,5 @@ PROTOCOL = Protocol(
     line=_line,
     edition="rev1",
     base=OF_2007,
+    reference=_reference,
 )

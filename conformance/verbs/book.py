@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
 from fcvi.engine.protocol import Protocol
 
@@ -39,6 +39,20 @@ def _attach(target: Target, **how: Any) -> Dut:
     return attach(target, **how)
 
 
+def _reference() -> tuple[Dut, Pixit]:
+    """The model provider of iWARP, which was written from the specification alone."""
+    from fcvi.engine.pixit import pixit_for
+    from harness.tests.independent.verbs.choices import Choices
+    from harness.tests.independent.verbs.engine import VirtualClock
+    from harness.tests.independent.verbs.server import Server
+    from harness.tests.inside import InsideDut
+
+    def make(write: Callable[[str], None]) -> Any:
+        return Server("iwarp", Choices(()), None, write, ["model0"], ["127.0.0.1"], VirtualClock())
+
+    return InsideDut("model", make), pixit_for("virtual", 500_000)
+
+
 PROTOCOL = Protocol(
     name="RDMA verbs",
     standard="RDMA Protocol Verbs Specification 1.0",
@@ -51,4 +65,5 @@ PROTOCOL = Protocol(
     pics=ITEMS,
     attachments=("verbs",),
     attach=_attach,
+    reference=_reference,
 )

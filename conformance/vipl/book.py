@@ -48,6 +48,16 @@ def _attach(target: Target, **how: Any) -> Dut:
     return attach(target, **how)
 
 
+def _reference() -> tuple[Dut, Pixit]:
+    """The model provider, which was written from the texts alone."""
+    from fcvi.engine.pixit import pixit_for
+    from harness.tests.independent_vipl.clock import VirtualClock
+    from harness.tests.independent_vipl.server import Server
+    from harness.tests.inside import InsideDut
+
+    return InsideDut("model", lambda write: Server("plain", VirtualClock(), write)), pixit_for("virtual")
+
+
 PROTOCOL = Protocol(
     name="VIPL",
     standard="VI Architecture 1.0 and Developer's Guide 1.0",
@@ -61,4 +71,5 @@ PROTOCOL = Protocol(
     attachments=("api",),
     attach=_attach,
     phases=_phases,
+    reference=_reference,
 )

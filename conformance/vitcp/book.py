@@ -71,6 +71,13 @@ def _attach(target: Target, **how: Any) -> Dut:
     return attach(target, **how)
 
 
+def _reference() -> tuple[Dut, Pixit]:
+    from fcvi.dut.ref import StreamDut
+    from fcvi.engine.pixit import pixit_for
+
+    return StreamDut(), pixit_for("virtual")
+
+
 PROTOCOL = Protocol(
     name="VI/TCP",
     standard="draft-dicecco-vitcp-00",
@@ -88,4 +95,5 @@ PROTOCOL = Protocol(
     streams=True,
     profile=_profile,
     attack=_attack,
+    reference=_reference,
 )

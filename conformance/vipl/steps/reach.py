@@ -23,7 +23,7 @@ class Reach:
 
     def take(self, call: Call) -> None:
         """Go on by one call."""
-        if not call.done or call.reply.error is not None or call.reply.result.get("return") != "VIP_SUCCESS":
+        if not call.reply.done or call.reply.error is not None or call.reply.result.get("return") != "VIP_SUCCESS":
             return
         end, given, told = call.params.get("end", 0), call.params, call.reply.result
         if call.method in ("VipRegisterMem", "VipSetMemAttributes"):

@@ -97,7 +97,7 @@ class Calls(CallScenario):
 
     def number_of(self, kind: str, told: Any) -> Any:
         """The number of a handle that was told. None stands for the handle that is NULL, where there is one (A71)."""
-        made = [c.reply.result for c in self.made if c.done and c.reply.error is None and kind in c.reply.result]
+        made = [c.reply.result for c in self.made if c.reply.done and c.reply.error is None and kind in c.reply.result]
         nulls = [m[kind] for m in made if set(str(m.get("value") or "?")) == {"0"}]
         return nulls[-1] if told is None and nulls else told
 
@@ -106,7 +106,7 @@ class Calls(CallScenario):
     def start(self, method: str, **params: Any) -> Call:
         call = super().start(method, **params)
         self.made.append(call)
-        if method == "VipCreateVi" and call.done and "vi" in call.reply.result:
+        if method == "VipCreateVi" and call.reply.done and "vi" in call.reply.result:
             level = params.get("ViAttribs", {}).get("ReliabilityLevel", UD)
             self.level_of[params.get("end", 0), call.reply.result["vi"]] = level
         return call
@@ -114,7 +114,7 @@ class Calls(CallScenario):
     def _posted(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
         """Every Descriptor that went to a send queue and was not written as bytes: end, number, and what it was made of."""
         for call in self.made:
-            if call.method == "VipPostSend" and call.done and call.reply.error is None:
+            if call.method == "VipPostSend" and call.reply.done and call.reply.error is None:
                 yield call.params.get("end", 0), call.reply.result.get("descriptor", -1), call.params.get("descriptor") or {}
 
     def _fits_post(self, found: Mapping[str, Any], posted: Optional[Mapping[str, Any]], level: Optional[str]) -> None:
@@ -150,7 +150,7 @@ class Calls(CallScenario):
         reach = Reach()
         for call in self.made:
             reach.take(call)
-            result = call.reply.result if call.done and call.reply.error is None else {}
+            result = call.reply.result if call.reply.done and call.reply.error is None else {}
             found = result.get("DescriptorPtr")
             if call.method[3:] in ("SendDone", "SendWait", "RecvDone", "RecvWait") and isinstance(found, dict):
                 end = call.params.get("end", 0)
@@ -171,7 +171,7 @@ class Calls(CallScenario):
     def judge_calls(self) -> None:
         """Judge every call and every Descriptor that came back, whatever the case is about."""
         for call in self.made:
-            if call.method in CODES and call.done and call.reply.error is None:
+            if call.method in CODES and call.reply.done and call.reply.error is None:
                 code = call.returned()
                 self.require(code in CODES[call.method], "G4.2-02", f"{call.method} returned {code}", code, "a code of its list")
         posted: dict[tuple[int, Any], Mapping[str, Any]] = {(end, number): made for end, number, made in self._posted()}

@@ -80,6 +80,7 @@ examples:
   fcvi list --json""",
     "fcvi show": """examples:
   fcvi show C.5.9.1
+  fcvi show 5.3.4.c/class2
   fcvi show FCVI-8.5.3-a3
   fcvi show E03""",
     "fcvi decode": """FILE is a pcap or pcapng file, compressed or not; - is standard input.

@@ -1,5 +1,5 @@
-"""``fcvi show``: one case, requirement or erratum in words, the whole register of errata, how two editions differ, and what a
-thing of VIA is with RDMA verbs."""
+"""``fcvi show``: one case step by step, one requirement or erratum in words, the whole register of errata, how two editions differ,
+and what a thing of VIA is with RDMA verbs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import argparse
 import json
 import textwrap
 from dataclasses import asdict
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
-from fcvi.engine.case import CaseInfo, load_cases
-from fcvi.engine.catalogue import Erratum, Requirement, load_errata, load_requirements
+from fcvi.engine.case import CaseInfo, Variant, load_cases
+from fcvi.engine.catalogue import Erratum, Requirement, load_errata, load_requirements, proved_by
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
+from fcvi.engine.page import page
 from fcvi.engine.protocol import Protocol, listed, put_in_force, registered
+from fcvi.engine.results import Verdict
 from fcvi.engine.words import complain
+from fcvi.report import steps
 from . import differences, mapping
 from .target import book as book_option, named
 from .values import cases, own_cases
@@ -24,7 +27,7 @@ _WIDTH = 100
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("show", help="Show one case, requirement or erratum in words.", description=__doc__)
-    p.add_argument("id", nargs="?", help="This is a case (C.5.9.1), a requirement (FCVI-8.5.3-a3) or an erratum (E03).")
+    p.add_argument("id", nargs="?", help="This is a case or a variant (C.5.9.1), a requirement (FCVI-8.2-a) or an erratum (E03).")
     p.add_argument("--errata", action="store_true", help="Print the whole register of errata, by clause.")
     p.add_argument("--diff", nargs=2, metavar=("EDITION", "EDITION"),
                    help="Print how two editions differ, such as rev1 and 2007: by topic, or with an id what concerns it. "
@@ -42,7 +45,31 @@ def _wrap(words: str, indent: str = "  ") -> str:
     return textwrap.fill(words, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
-def _show_case(case: CaseInfo) -> None:
+def _steps(case: CaseInfo, wanted: str) -> None:
+    """The page: what is asked, in which order, and what would fail."""
+    result, found = page(case, _variant(case, wanted))
+    if result is None:
+        return
+    end = "" if result.verdict is Verdict.PASS else f", where it ends {result.verdict.value}: {result.reason}"
+    print(_wrap(f"The steps of {result.id} as it ran on the suite's own reference device{end}") + "\n")
+    for line in steps.table(found):
+        print(line)
+    print("\n" + _wrap(_READING))
+
+
+_READING = (
+    "A step with a requirement is a check: what stands there has to come, within the time of an answer unless a time is named. A "
+    "line with a dash is one more check of the step above it. A line such as \"X; required: Y\" fails with the words X where Y "
+    "does not hold. Each frame or PDU of the device is also held against every rule of codec and monitor."
+)
+
+
+def _variant(case: CaseInfo, wanted: str) -> Optional[Variant]:
+    """The variant that was asked for; None for the case."""
+    return next((v for v in case.variants if v.suffix and case.variant_id(v) == wanted), None)
+
+
+def _show_case(case: CaseInfo, wanted: str) -> None:
     statements = {r.id: r for r in load_requirements()}
     errata = load_errata()
     print(f"{case.id}  {case.title}  (clause {case.clause})\n")
@@ -51,10 +78,14 @@ def _show_case(case: CaseInfo) -> None:
     for variant in case.variants:
         narrowed = f"  (applies: {variant.applies})" if variant.applies else ""
         print(f"    {case.variant_id(variant)}{narrowed}")
+    print()
+    _steps(case, wanted)
+    proofs = proved_by()
     print("\n  requirements")
     for ident in case.requirements:
         r = statements[ident]
-        print(textwrap.fill(f"{ident} [{r.level}] {r.statement}", _WIDTH, initial_indent="    ",
+        proof = f" (proved by the device {proofs[ident][0]})" if ident in proofs else ""
+        print(textwrap.fill(f"{ident} [{r.level}] {r.statement}{proof}", _WIDTH, initial_indent="    ",
                             subsequent_indent="      "))  # fmt: skip
     if case.errata:
         print("\n  errata")
@@ -141,9 +172,10 @@ def _shown(wanted: str, book: Protocol, as_json: bool) -> bool:
         return True
     case = next((c for c in load_cases() if wanted == c.id or wanted in c.variant_ids()), None)
     if case is not None and as_json:
-        print(json.dumps({"kind": "case", **case.as_json()}))
+        found = [row.as_json() for row in steps.rows(page(case, _variant(case, wanted))[1])]
+        print(json.dumps({"kind": "case", **case.as_json(), "steps": found}))
     elif case is not None:
-        _show_case(case)
+        _show_case(case, wanted)
     return case is not None
 
 

@@ -14,7 +14,7 @@ from .protocol import Protocol, at_hand, in_force
 
 REQUIREMENTS, ERRATA = "requirements.tsv", "errata.md"
 #: Optional tables of a standard's folder.
-ON_EVERY_FRAME, DECIDED_BY, CHANGED = "on_every_frame.tsv", "decided_by.tsv", "requirements_changed.tsv"
+ON_EVERY_FRAME, DECIDED_BY, CHANGED, PROOFS = "on_every_frame.tsv", "decided_by.tsv", "requirements_changed.tsv", "proofs.tsv"
 #: Of an edition: what became of each requirement of its base (editions.py).
 HOLDS = "holds.tsv"
 
@@ -146,6 +146,15 @@ def load_on_every_frame(protocols: Chosen = None) -> dict[str, tuple[str, ...]]:
     """Wire-format requirements that no case lists, since the codec looks at them in every frame of these IUs."""
     found = (row for p in _chosen(protocols) for row in rows(p.folder / ON_EVERY_FRAME))
     return {row["requirement"]: tuple(row["ius"].split()) for row in found}
+
+
+def proved_by(protocols: Chosen = None) -> dict[str, list[str]]:
+    """The devices of proofs.tsv that made a case fail and name a requirement, by that requirement."""
+    found: dict[str, list[str]] = {}
+    for row in (row for p in _chosen(protocols) for row in rows(p.folder / PROOFS)):
+        if row["requirement"] in row["named"].split():
+            found.setdefault(row["requirement"], []).append(row["device"])
+    return found
 
 
 def load_changes(protocols: Chosen = None) -> tuple[Change, ...]:

@@ -78,32 +78,35 @@ class Recorder:
     breaches: list[Breach] = field(default_factory=list)
     _looks: dict[tuple[str, int, str], Look] = field(default_factory=dict)
     _before: tuple[Look, ...] = ()
-    _calls: dict[str, list[Any]] = field(default_factory=dict)
-    _notes: dict[str, list[Any]] = field(default_factory=dict)
+    _counts: dict[str, list[Any]] = field(default_factory=dict)  # calls by method, notifications by what they are
+    _ordinals: dict[tuple[str, int], int] = field(default_factory=dict)  # by the identity of what is in _counts
     _resolving: bool = False  # what is read now is read for the record
 
     def begin(self) -> None:
         """A case begins: what was counted and looked at is that of another."""
         self._looks.clear()
-        self._calls.clear()
-        self._notes.clear()
+        self._counts.clear()
+        self._ordinals.clear()
         self._before = ()
 
     def started(self, method: str, call: Any) -> None:
         """The device was asked."""
-        self._calls.setdefault(method, []).append(call)
+        self._count(method, call)
 
     def told(self, what: str, thing: Any) -> None:
         """The device told something by itself."""
-        self._notes.setdefault(what, []).append(thing)
+        self._count(what, thing)
         self.look(what, thing)
 
     def ordinal(self, kind: str, thing: Any) -> tuple[int, ...]:
         """Which call of a method, or which notification, it is."""
-        for number, one in enumerate((*self._calls.get(kind, ()), *self._notes.get(kind, ())), 1):
-            if one is thing:
-                return (number,)
-        return ()
+        number = self._ordinals.get((kind, id(thing)))
+        return () if number is None else (number,)
+
+    def _count(self, kind: str, thing: Any) -> None:
+        same = self._counts.setdefault(kind, [])
+        same.append(thing)
+        self._ordinals.setdefault((kind, id(thing)), len(same))
 
     def look(self, what: str, thing: Any, name: str = "") -> None:
         """The case reads something: it belongs to the next check that compares a condition."""
@@ -118,9 +121,10 @@ class Recorder:
     def note(
         self, primitive: str, requirement: str, looks: Sequence[Look], resolve: Callable[[Look], Optional[Sight]],
         condition: bool = False, wanted: Sequence[Any] = (), tolerated: Optional[Mapping[Any, str]] = None, now_us: int = 0,
+        words: str = "",
     ) -> None:  # fmt: skip
         """A check is made. looks: what it says that it is about. condition: it compares a condition, which may be about all that
-        the case has read since the last one, the latest first.
+        the case has read since the last one, the latest first. words: what its breach is called, for the page of the case.
         """
         for one in looks:
             self._looks.pop((one.what, id(one.thing), one.name), None)
@@ -148,10 +152,10 @@ ACTIVE: Optional[Recorder] = None
 
 
 @contextmanager
-def recording() -> Iterator[Recorder]:
+def recording(into: Optional[Recorder] = None) -> Iterator[Recorder]:
     """Everything that cases check meanwhile."""
     global ACTIVE
-    before, ACTIVE = ACTIVE, Recorder()
+    before, ACTIVE = ACTIVE, into or Recorder()
     try:
         yield ACTIVE
     finally:

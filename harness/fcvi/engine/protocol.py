@@ -49,6 +49,8 @@ class Line:
     linktype: int
     captured: Callable[[TraceFrame], Sequence[bytes]]
     decode: Callable[[TraceFrame, bool], View]
+    #: A unit for the page of a case (page.py): its kind, and the fields of it that matter.
+    words: Callable[[View], str] = lambda view: view.summary()
 
 
 def _no_configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,6 +113,9 @@ class Protocol:
     #: The steps of conformance that the standard names, given all results and the verdict of each requirement: for each step in
     #: order "name", "holds" ("yes", "no", "open"), "broken" and "open" (requirements). Empty when nothing of them was tried.
     phases: Optional[Callable[[Sequence[Result], Mapping[str, str]], list[dict[str, Any]]]] = None
+    #: A device of our own in this process, on a virtual clock, and its PIXIT: on it the page of a case is made (page.py). Raises
+    #: ImportError where the installation has none.
+    reference: Optional[Callable[[], tuple[Dut, Pixit]]] = None
     #: What this edition is called beside the others ("2007", "rev1": the word of ``hello``, ``reset`` and --revision), and how the
     #: others differ from it.
     edition: str = ""

@@ -247,12 +247,15 @@ class Scenario:
 
     def note(
         self, primitive: str, requirement: str, *looks: proof.Look, condition: bool = False, wanted: Sequence[Any] = (),
-        tolerated: Optional[Mapping[Any, str]] = None, since_us: Optional[int] = None,
+        tolerated: Optional[Mapping[Any, str]] = None, since_us: Optional[int] = None, words: str = "",
     ) -> None:  # fmt: skip
         """A check is made, of something that the case looked at; see Recorder.note."""
         if proof.ACTIVE is not None:
             since = self.now_us if since_us is None else since_us
-            proof.ACTIVE.note(primitive, requirement, looks, self.sight, condition, wanted, tolerated, since)
+            proof.ACTIVE.note(
+                primitive, requirement, looks, self.sight, condition=condition, wanted=wanted, tolerated=tolerated, now_us=since,
+                words=words,
+            )  # fmt: skip
 
     def sight(self, look: proof.Look) -> Optional[proof.Sight]:
         """What was looked at, in words from which a device can be made; None for what is none of the device's."""
@@ -312,7 +315,7 @@ class Scenario:
         """Record a breach unless the condition holds; the case goes on."""
         self.checked.add(requirement)
         if proof.ACTIVE is not None:
-            self.note("require", requirement, *self._places(where), condition=True, wanted=(str(required),))
+            self.note("require", requirement, *self._places(where), condition=True, wanted=(str(required),), words=message)
         if not holds:
             self.report(requirement, message, str(seen), str(required), **where)
         return holds

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fcvi.engine import pcapng
-from fcvi.engine.protocol import Line
+from fcvi.engine.page_words import value
+from fcvi.engine.protocol import Line, View
 from fcvi.engine.results import TraceFrame
 from . import codec
 
@@ -25,9 +26,23 @@ def _decode_rev1(frame: TraceFrame, checksum: bool) -> codec.Frame:
     return codec.decode(frame.data, frame.sof, frame.eof, crc, edition=codec.EDITION["rev1"])
 
 
-LINE = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode)
+_IDENTITY = frozenset(("FCVI_HANDLE", "FCVI_OPCODE", "VI_HANDLE", "VI_OPCODE"))  # which IU it is, and whose
+
+
+def _words(view: View) -> str:
+    """Which IU it is, and the fields of the Device_Header that are not zero."""
+    fields = [f for f in view.json().get("fields", ()) if f["structure"] == "Device_Header" and f["name"] not in _IDENTITY]
+    shown = [f"{f['name']} {value(_number(f['value']))}" for f in fields if _number(f["value"])]
+    return ", ".join([view.summary().split(" ")[0], *shown])
+
+
+def _number(of: int | str) -> int:
+    return of if isinstance(of, int) else int(of, 16)
+
+
+LINE = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode, _words)
 #: Of a device of FC-VI Rev 1.0 (1999): the same frames in other words.
-LINE_REV1 = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode_rev1)
+LINE_REV1 = Line(LINKTYPE_FC_2_WITH_FRAME_DELIMS, _captured, _decode_rev1, _words)
 
 
 def capture(frames: list[TraceFrame], comment: str) -> bytes:

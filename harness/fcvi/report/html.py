@@ -25,13 +25,14 @@ from fcvi.engine.evidence import stem
 from fcvi.engine.files import encoded
 from fcvi.engine.protocol import Protocol, in_force
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import explain, ladder, phases, text, words
+from . import explain, ladder, phases, steps, text, words
 from .diff import NOT_TESTED
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
 _PACKED_FULL, _PACKED_ALL = 8 << 20, 10 << 20  # the same of packed ladders
 _IN_A_PACK = 32  # cases; they are unpacked together
+_PAGES = 40  # cases that have their steps in the page, as they run on the reference device
 _EFFORT = 4  # of zlib: less of it packs a fifth worse
 TEMPLATES = Path(__file__).parent / "templates"
 VERDICTS = [v.value for v in WORST] + [NOT_TESTED]
@@ -91,15 +92,18 @@ def _rank(result: Result) -> int:
     return 1 if result.verdict is Verdict.INCONCLUSIVE or result.qualifier else 2
 
 
-def _ladder(result: Result, fields: str, explanation: Optional[explain.Explanation] = None) -> str:
-    """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none"."""
+def _ladder(
+    result: Result, fields: str, explanation: Optional[explain.Explanation] = None, page: Sequence[steps.Row] = ()
+) -> str:
+    """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none". page: what
+    the case asks, step by step."""
     rows = ladder.rows(result)
-    page: str = environment().get_template("case.html.j2").render(
-        r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
+    text: str = environment().get_template("case.html.j2").render(
+        page=page, r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
         capture=stem(result.id) + ".pcapng", x=explanation, detail_only=False,
         named=list(dict.fromkeys([*result.broken, *result.requirements])),
     )  # fmt: skip
-    return page
+    return text
 
 
 def _explained(report: RunReport, group: explain.Group) -> Markup:
@@ -118,10 +122,11 @@ def _details(report: RunReport) -> dict[int, Markup]:
     """The ladders that stand in the page, by the index of the result."""
     used, found, results = 0, {}, report.results
     order = sorted((i for i, r in enumerate(results) if _rank(r) < 2 and not _is_empty(r)), key=lambda i: (_rank(results[i]), i))
-    for index in order:
+    for place, index in enumerate(order):
         if used >= _ALL:
             break
-        page = _ladder(results[index], "all" if used < _FULL else "none", explain.explain(report, results[index]))
+        asked = steps.of(results[index].id) if place < _PAGES else ()
+        page = _ladder(results[index], "all" if used < _FULL else "none", explain.explain(report, results[index]), asked)
         used += len(page)
         found[index] = Markup(page)
     return found

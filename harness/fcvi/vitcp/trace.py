@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
-from fcvi.engine.protocol import Line
+from fcvi.engine.protocol import Line, View
 from fcvi.engine.results import TraceFrame
 from . import wire
 from .numbers import Numbers, numbers_of
@@ -41,23 +41,30 @@ class _View:
     """A unit in words."""
 
     def __init__(self, unit: TraceFrame) -> None:
+        assert isinstance(unit, TraceUnit)
         self._unit = unit
 
     def summary(self) -> str:
         """One line."""
-        unit = self._unit
-        assert isinstance(unit, TraceUnit)
-        if unit.event != "data":
-            return f"{unit.stream}: {_WORDS[unit.event]}"
-        data = unit.data
-        whole = len(data) >= wire.HEADER
-        if whole:
-            _, kind, length = unit.numbers.header(data)
-            whole = length == len(data) and kind in wire.NAMES and length >= wire.least_length(kind)
-        return f"{unit.stream}: {unit.numbers.parse(data).summary() if whole else f'{len(data)} bytes'}"
+        pdu = self._pdu()
+        return self.name() if pdu is None else f"{self._unit.stream}: {pdu.summary()}"
+
+    def name(self) -> str:
+        """The stream, and which PDU or event it is."""
+        unit, pdu = self._unit, self._pdu()
+        what = _WORDS[unit.event] if unit.event != "data" else f"{len(unit.data)} bytes" if pdu is None else pdu.name
+        return f"{unit.stream}: {what}"
+
+    def _pdu(self) -> Optional[wire.Pdu]:
+        """What the unit is; None for an event, and for bytes that are no whole PDU."""
+        unit, data = self._unit, self._unit.data
+        if unit.event != "data" or len(data) < wire.HEADER:
+            return None
+        _, kind, length = unit.numbers.header(data)
+        whole = length == len(data) and kind in wire.NAMES and length >= wire.least_length(kind)
+        return unit.numbers.parse(data) if whole else None
 
     def _fields(self) -> list[tuple[str, int, int]]:
-        assert isinstance(self._unit, TraceUnit)
         data, numbers = self._unit.data, self._unit.numbers
         fields = [
             ("Version", 0, 1), ("Type/Flags", 1, 1), ("Segment Length", 2, 2), ("Data Offset", 4, 4), ("Immediate Data", 8, 4),
@@ -122,4 +129,12 @@ def _packet(unit: TraceUnit, begin: int, data: bytes) -> bytes:
     return _ip(unit.source[0], unit.target[0], len(head) + len(data)) + head + data
 
 
-LINE = Line(LINKTYPE_RAW, _captured, lambda unit, checksum: _View(unit))
+def _words(view: View) -> str:
+    """The stream, which PDU it is, and its fields that are not zero."""
+    assert isinstance(view, _View)
+    fields = [f for f in view.json()["fields"] if f["value"].strip("0") and f["name"] not in _LAYOUT]
+    return ", ".join([view.name(), *(f"{f['name']} {f['value'].lstrip('0')}h" for f in fields)])
+
+
+_LAYOUT = frozenset(("Version", "Type/Flags", "Segment Length", "Data Offset"))
+LINE = Line(LINKTYPE_RAW, _captured, lambda unit, checksum: _View(unit), _words)

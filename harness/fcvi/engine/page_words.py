@@ -1,0 +1,118 @@
+"""The words of a page (page.py): calls and answers, times by the names of timers, and what a check compares."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Optional
+
+from .pixit import Pixit
+from .proof import Record
+from .upper import Call, Completion
+
+_LONGEST = 24  # digits or letters of a value
+_MOST = 10  # values of a list
+#: What an agent tells of itself, and handles that are told as numbers, too.
+_OF_THE_AGENT = frozenset(("thread", "us", "at_us", "value", "vendor_err", "guard"))
+
+
+def shortened(value: Any) -> str:
+    """A value of a call in few words: a name, a number, the beginning of long bytes."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{n} {shortened(one)}" for n, one in value.items() if n not in _OF_THE_AGENT) + "}"
+    if isinstance(value, (list, tuple)):
+        more = f" and {len(value) - _MOST} more" if len(value) > _MOST else ""
+        return "[" + ", ".join(shortened(one) for one in value[:_MOST]) + more + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "yes", False: "no"}[value]
+    text = str(value)
+    if len(text) > _LONGEST and " " not in text and not text.startswith("VIP_"):
+        return f"{text[:8]}... ({len(text) // 2} bytes)" if _is_hex(text) else text[:_LONGEST] + "..."
+    return text
+
+
+def _is_hex(text: str) -> bool:
+    return set(text) <= set("0123456789abcdefABCDEF")
+
+
+def _members(of: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {shortened(one)}" for name, one in of.items())
+
+
+def asked(call: Call) -> str:
+    """The call as it is made; at which end is said beside it."""
+    return f"{call.method}({_members({name: one for name, one in call.params.items() if name != 'end'})})"
+
+
+def answered(call: Call) -> str:
+    """What it returned, and what it told: of structures only the Descriptor with its members."""
+    if call.reply.error is not None:
+        return "error {} ({})".format(*call.reply.error)
+    told = {name: one for name, one in call.reply.result.items() if name not in _OF_THE_AGENT}
+    words = [str(told.pop("return"))] if "return" in told else []
+    if told.get("errno") == 0:
+        del told["errno"]
+    for name, one in told.items():
+        if not isinstance(one, Mapping):
+            words.append(f"{name} {shortened(one)}")
+        elif name == "DescriptorPtr":
+            words.append(f"Descriptor {_members({n: one[n] for n in _OF_A_DESCRIPTOR if one.get(n) is not None})}")
+        else:
+            words.append(f"{name} {{...}}")
+    return ", ".join(words) or "done"
+
+
+_OF_A_DESCRIPTOR = ("descriptor", "status", "length", "immediate")
+
+
+def said(what: str, thing: Any) -> str:
+    """What the device told by itself."""
+    if isinstance(thing, Completion):
+        return f"completion on the {thing.queue} queue of vi {thing.vi}: {thing}"
+    if what == "state":
+        return f"vi {thing[0]} is {thing[1]}"
+    return f"VipErrorCallback {thing[1]}" + (f" of vi {thing[0]}" if thing[0] is not None else "")
+
+
+def span(us: int, pixit: Optional[Pixit]) -> str:
+    """A time by the name of a timer where it is one, or a simple part or multiple of it."""
+    if pixit is not None and us > 0:
+        for name, timer in (("R_A_TOV", pixit.r_a_tov_us), ("E_D_TOV", pixit.e_d_tov_us)):
+            for times, part in ((1, 1), (2, 1), (3, 1), (1, 2), (1, 4), (3, 2), (3, 4)):
+                for late, words in ((0, ""), (pixit.late_us, " and the tolerance")):
+                    if us == timer * times // part + late:
+                        return (f"{times} " if times > 1 else "") + name + (f"/{part}" if part > 1 else "") + words
+    return f"{us} us" if us < 1000 else f"{us / 1000:g} ms" if us < 1_000_000 else f"{us / 1_000_000:g} s"
+
+
+def value(of: Any) -> str:
+    """A number as the standards write it: decimal where it is one digit, hexadecimal with an h behind it otherwise."""
+    if isinstance(of, bool) or not isinstance(of, int):
+        return of.hex() if isinstance(of, bytes) else str(of)
+    return str(of) if 0 <= of < 10 else f"{of:X}h"
+
+
+def compared(record: Record, words: str, named: Callable[[int], str]) -> str:
+    """What a check compares; words: of the check, which are those of its breach. named: a time in words."""
+    name = record.sights[0].name.rpartition(".")[2] if record.sights else ""
+    wanted = " or ".join(value(one) for one in record.wanted)
+    if record.primitive == "equal":
+        other = "".join(f", or {value(one)} ({erratum})" for one, erratum in record.tolerated)
+        return f"{name} is {wanted}{other}"
+    if record.primitive in ("expect", "finish"):
+        return f"returns {wanted}" if record.primitive == "finish" and wanted else ""
+    if record.primitive == "expect_nothing":
+        kinds = record.sights[0].kind.split(" ")
+        return "no " + " or ".join(f"FCVI_{one}" if one.isupper() and "_" in one else one for one in kinds)
+    if record.primitive == "expect_time":
+        return f"comes {named(record.wanted[0])} after the case began"
+    if record.primitive == "expect_return":
+        return f"returns no sooner than {named(record.wanted[0])} after it was called"
+    if record.primitive == "expect_next_timer":
+        return f"a timer of the device fires within {named(record.wanted[0])}"
+    if record.primitive == "expect_stream":
+        return "the device asks for a TCP connection"
+    for one in record.wanted:
+        words = words.removesuffix(f": {one}")
+    return f"{words}; required: {wanted}" if words else f"required: {wanted}"
+
+
+__all__ = ["answered", "asked", "compared", "said", "shortened", "span", "value"]
