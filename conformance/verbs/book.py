@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
@@ -42,15 +43,16 @@ def _attach(target: Target, **how: Any) -> Dut:
 def _reference() -> tuple[Dut, Pixit]:
     """The model provider of iWARP, which was written from the specification alone."""
     from fcvi.engine.pixit import pixit_for
-    from harness.tests.independent.verbs.choices import Choices
-    from harness.tests.independent.verbs.engine import VirtualClock
-    from harness.tests.independent.verbs.server import Server
-    from harness.tests.inside import InsideDut
+
+    inside, server, choices, engine = (import_module(f"harness.tests.{name}") for name in _MODEL)
 
     def make(write: Callable[[str], None]) -> Any:
-        return Server("iwarp", Choices(()), None, write, ["model0"], ["127.0.0.1"], VirtualClock())
+        return server.Server("iwarp", choices.Choices(()), None, write, ["model0"], ["127.0.0.1"], engine.VirtualClock())
 
-    return InsideDut("model", make), pixit_for("virtual", 500_000)
+    return inside.InsideDut("model", make), pixit_for("virtual", 500_000)
+
+
+_MODEL = ("inside", "independent.verbs.server", "independent.verbs.choices", "independent.verbs.engine")
 
 
 PROTOCOL = Protocol(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
@@ -51,11 +52,12 @@ def _attach(target: Target, **how: Any) -> Dut:
 def _reference() -> tuple[Dut, Pixit]:
     """The model provider, which was written from the texts alone."""
     from fcvi.engine.pixit import pixit_for
-    from harness.tests.independent_vipl.clock import VirtualClock
-    from harness.tests.independent_vipl.server import Server
-    from harness.tests.inside import InsideDut
 
-    return InsideDut("model", lambda write: Server("plain", VirtualClock(), write)), pixit_for("virtual")
+    inside, server, clock = (import_module(f"harness.tests.{name}") for name in _MODEL)
+    return inside.InsideDut("model", lambda write: server.Server("plain", clock.VirtualClock(), write)), pixit_for("virtual")
+
+
+_MODEL = ("inside", "independent_vipl.server", "independent_vipl.clock")
 
 
 PROTOCOL = Protocol(
