@@ -37,7 +37,8 @@ enum capture_unusual {
     CAPTURE_APPENDED =
         16, /* bytes that are no FCS stand behind the trailer of FCoE, and the CRC is right without them */
     CAPTURE_FRAGMENT = 32, /* of CAPTURE_PART: a fragment of an IP datagram, which may be of any protocol */
-    CAPTURE_BARE = 64      /* foreign by the linktype, and begins as an FC-2 frame of FC-VI or a login does */
+    CAPTURE_BARE = 64,     /* foreign by the linktype, and begins as an FC-2 frame of FC-VI or a login does */
+    CAPTURE_CRC_WORD = 128 /* the CRC is wrong, and crc_word has it as it stands behind the frame */
 };
 
 /** One record. frame.bytes points into the capture's buffer until the next call. */
@@ -55,6 +56,35 @@ struct capture_record {
     uint32_t whole; /* CAPTURE_CUT: bytes that the whole FC-2 frame had, 0 when that is not known. TCP: bytes
                        that the IP packet had */
     uint32_t parts; /* CAPTURE_PARTS: records of kind CAPTURE_PART before, of which the frame is made too */
+    uint32_t crc_word; /* CAPTURE_CRC_WORD */
+};
+
+/** What the capture point made of frames, and not their senders: it was left out, and is not judged. */
+enum { CAPTURE_SENDERS = 8 };
+struct capture_artefact {
+    uint64_t frames, first;           /* first: number of the first of them */
+    uint32_t sender[CAPTURE_SENDERS]; /* N_Port_IDs, */
+    uint32_t senders;                 /* of which there are so many */
+};
+struct capture_artefacts {
+    struct capture_artefact crc, sof, eof;
+    bool is_constant; /* the CRC words that were left out are `word` */
+    uint32_t word;
+};
+
+/** How a clock was wrong: so much is added to the time of what a port sent, from a record on. */
+#define CAPTURE_ANYBODY UINT32_MAX
+struct capture_shift {
+    uint32_t s_id; /* N_Port_ID; CAPTURE_ANYBODY */
+    uint64_t from; /* number of a record in the file */
+    int64_t us;
+};
+/** The order in which records are handed out: by time, where they are no more than a window apart. */
+struct capture_order {
+    uint64_t window_us; /* 0: as they are in the file */
+    const struct capture_shift *shift;
+    size_t shifts;
+    bool renumber; /* records are numbered as they are handed out */
 };
 
 /** Protocols of records that are foreign: family << 16 | number. */
@@ -83,6 +113,16 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size);
 /** Read no more than so many bytes of it, as they are when they are unpacked; 0: all. Then it is broken
  * there. */
 void fcvi_capture_limit(struct capture *capture, uint64_t bytes);
+
+/** Hand records out in another order, from the first on. -1 without memory. */
+int fcvi_capture_reorder(struct capture *capture, const struct capture_order *order);
+
+/** With renumber: the numbers in the file of the records that were handed out, in that order; NULL without. Good until
+ * the next call. */
+const uint64_t *fcvi_capture_numbers(const struct capture *capture, size_t *count);
+
+/** What was left out of the records so far. */
+const struct capture_artefacts *fcvi_capture_artefacts(const struct capture *capture);
 
 /** Next record: 1 there is one, 0 the end, -1 the file is broken here (error says how), 2 a signal may have
  * come while it waited for one: ask again. */

@@ -45,7 +45,7 @@ static void open_whole(struct envelope_bytes b, struct capture_record *out)
     out->frame.sof = code_of(sofs, sizeof sofs / sizeof *sofs, (uint32_t)fcvi_load(b.at, 4));
     out->frame.eof =
         code_of(eofs, sizeof eofs / sizeof *eofs, (uint32_t)fcvi_load(b.at + b.length - ORDERED_SET, 4));
-    out->frame.crc = (uint8_t)fcvi_envelope_crc(b.at + ORDERED_SET, inside);
+    fcvi_envelope_told_crc(out, fcvi_envelope_crc(b.at + ORDERED_SET, inside));
 }
 
 void fcvi_envelope_delimited(struct envelope_bytes b, struct capture_record *out)

@@ -56,6 +56,13 @@ static bool is_tag(uint64_t type)
            (type >= TYPE_QINQ_OLD && type <= TYPE_QINQ_OLDEST && (type & 0xFF) == 0);
 }
 
+/* The frame is what FIP says, from its version on. */
+static void open_fip(struct envelope_bytes b, struct capture_record *out)
+{
+    out->kind = CAPTURE_FIP;
+    out->frame = (struct fcvi_input){.bytes = b.at, .length = b.length};
+}
+
 void fcvi_envelope_type(struct envelope *e, uint64_t type, struct envelope_bytes b,
                         struct capture_record *out)
 {
@@ -75,7 +82,7 @@ void fcvi_envelope_type(struct envelope *e, uint64_t type, struct envelope_bytes
     else if (type == TYPE_MDS)
         fcvi_envelope_mds(b, out);
     else if (type == TYPE_FIP)
-        out->kind = CAPTURE_FIP;
+        open_fip(b, out);
     else if (type == TYPE_IPV4 || type == TYPE_IPV6)
         fcvi_envelope_ip(e, b, out);
     else if (e->tunnels != NULL)

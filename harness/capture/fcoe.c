@@ -79,7 +79,7 @@ void fcvi_envelope_fcoe_open(struct envelope *e, struct envelope_bytes all, stru
     fcvi_envelope_frame(out, b + FCOE_HEADER, inside);
     out->frame.sof = b[FCOE_HEADER - 1];
     out->frame.eof = b[end - 4];
-    out->frame.crc = (uint8_t)crc;
+    fcvi_envelope_told_crc(out, crc);
 }
 
 /* ---- writing ---- */

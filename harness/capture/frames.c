@@ -8,6 +8,15 @@ enum fcvi_crc fcvi_envelope_crc(const uint8_t *frame, size_t length)
     return seen == fcvi_crc32(frame, length) ? FCVI_CRC_OK : FCVI_CRC_BAD;
 }
 
+void fcvi_envelope_told_crc(struct capture_record *out, enum fcvi_crc crc)
+{
+    out->frame.crc = (uint8_t)crc;
+    if (crc != FCVI_CRC_BAD)
+        return;
+    out->unusual |= CAPTURE_CRC_WORD;
+    out->crc_word = (uint32_t)fcvi_load(out->frame.bytes + out->frame.length, 4);
+}
+
 void fcvi_envelope_malformed(struct capture_record *out, const char *problem)
 {
     out->kind = CAPTURE_MALFORMED;

@@ -41,6 +41,8 @@ void fcvi_envelope_malformed(struct capture_record *out, const char *problem);
 void fcvi_envelope_foreign(struct capture_record *out, enum capture_protocol family, uint64_t number);
 /** Whether the four bytes behind a frame are its CRC. */
 enum fcvi_crc fcvi_envelope_crc(const uint8_t *frame, size_t length);
+/** Say so of a frame that came whole: what stands behind it is kept when it is no CRC. */
+void fcvi_envelope_told_crc(struct capture_record *out, enum fcvi_crc crc);
 /** Steps over VFT, EISL and IFR headers of a frame whose CRC was looked at. */
 void fcvi_envelope_tags(struct capture_record *out);
 void fcvi_envelope_vsan(struct capture_record *out, unsigned vsan);

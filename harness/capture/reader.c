@@ -5,6 +5,8 @@
 #include "fragments.h"
 #include "layers.h"
 #include "pcapng.h"
+#include "point.h"
+#include "reorder.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>
@@ -27,13 +29,18 @@ struct capture {
     struct fragments *fragments; /* and none of these */
     struct fcip_ports ports;
     int linktype;
+    char *path;              /* NULL: it is not looked at a second time */
+    struct point *point;     /* NULL: nothing odd was seen yet */
+    struct reorder *reorder; /* NULL: as they are in the file */
     bool rare;  /* not usual, or FCIP was seen in it */
     bool usual; /* read in place by classic.h */
     bool flushed;
+    bool is_over; /* with reorder: no further record comes, */
+    int over;     /* for this reason */
     bool broken;                /* it ended with an error, for the reason below */
     bool gap;                   /* the capture says that frames are missing before the record last read */
     struct classic_record read; /* last */
-    uint64_t number, time_us;
+    uint64_t number, time_us, limit;
     uint64_t waiting;           /* fragments of datagrams that are not whole */
     char why[PCAP_ERRBUF_SIZE]; /* it failed. A buffer on the stack would cost each record its guard. */
 };
@@ -133,7 +140,7 @@ static int open_format(struct capture *c, const char *path, char *error, size_t 
     return 0;
 }
 
-struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
+static struct capture *open_once(const char *path, char *error, size_t size)
 {
     struct capture *c = calloc(1, sizeof *c);
     if (c == NULL) {
@@ -147,6 +154,14 @@ struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
         return c;
     fcvi_capture_close(c);
     return NULL;
+}
+
+struct capture *fcvi_capture_open(const char *path, char *error, size_t size)
+{
+    struct capture *c = open_once(path, error, size);
+    if (c != NULL && fcvi_source_is_file(c->source))
+        c->path = strdup(path);
+    return c;
 }
 
 /* ---- records ---- */
@@ -266,7 +281,7 @@ RARE static int rare_next(struct capture *c, struct capture_record *out)
     return c->usual ? USUAL : next_other(c, &c->read, &c->gap, c->why, sizeof c->why);
 }
 
-int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
+static int next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
     const struct classic_record *r = &c->read;
     int status = c->rare ? rare_next(c, out) : USUAL;
@@ -287,8 +302,89 @@ int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error
     return 1;
 }
 
+/* ---- what the capture point made of them ---- */
+
+/* The capture is looked at a second time, from its beginning: one frame does not tell. */
+RARE static void survey(struct capture *c)
+{
+    struct capture_record record = {0};
+    struct capture *again = c->path == NULL ? NULL : open_once(c->path, c->why, sizeof c->why);
+    if (again != NULL)
+        again->ports = c->ports, fcvi_source_limit(again->source, c->limit);
+    int status = again == NULL ? 0 : next(again, &record, c->why, sizeof c->why);
+    while (status > 0 && (status == 2 || fcvi_point_look(c->point, &record)))
+        status = next(again, &record, c->why, sizeof c->why);
+    fcvi_point_conclude(c->point, again != NULL);
+    fcvi_capture_close(again);
+}
+
+RARE static void mask(struct capture *c, struct capture_record *out)
+{
+    if (c->point == NULL) {
+        c->point = fcvi_point_open();
+        if (c->point == NULL)
+            return;
+        survey(c);
+    }
+    fcvi_point_mask(c->point, out);
+}
+
+static int next_masked(struct capture *c, struct capture_record *out, char *error, size_t size)
+{
+    const int status = next(c, out, error, size);
+    if (status == 1 && out->kind == CAPTURE_FRAME && fcvi_point_is_odd(out))
+        mask(c, out);
+    return status;
+}
+
+const struct capture_artefacts *fcvi_capture_artefacts(const struct capture *c)
+{
+    static const struct capture_artefacts none;
+    return c->point == NULL ? &none : fcvi_point_artefacts(c->point);
+}
+
+/* ---- in the order of their times ---- */
+
+int fcvi_capture_reorder(struct capture *c, const struct capture_order *order)
+{
+    fcvi_reorder_close(c->reorder);
+    c->reorder = fcvi_reorder_open(order);
+    return c->reorder == NULL ? -1 : 0;
+}
+
+const uint64_t *fcvi_capture_numbers(const struct capture *c, size_t *count)
+{
+    *count = 0;
+    return c->reorder == NULL ? NULL : fcvi_reorder_numbers(c->reorder, count);
+}
+
+RARE static int next_in_order(struct capture *c, struct capture_record *out, char *error, size_t size)
+{
+    for (;;) {
+        if (fcvi_reorder_take(c->reorder, c->is_over, out))
+            return 1;
+        if (c->is_over)
+            return c->over;
+        const int status = next_masked(c, out, error, size);
+        if (status == 2)
+            return 2;
+        c->is_over = status != 1;
+        c->over = status; /* what came before is told first; the words in error stay */
+        if (status == 1 && !fcvi_reorder_put(c->reorder, out)) {
+            snprintf(error, size, "out of memory");
+            return -1;
+        }
+    }
+}
+
+int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
+{
+    return c->reorder == NULL ? next_masked(c, out, error, size) : next_in_order(c, out, error, size);
+}
+
 void fcvi_capture_limit(struct capture *c, uint64_t bytes)
 {
+    c->limit = bytes;
     fcvi_source_limit(c->source, bytes);
 }
 
@@ -315,6 +411,9 @@ void fcvi_capture_close(struct capture *c)
         pcap_close(c->pcap);
     fcvi_fcip_close(c->fcip);
     fcvi_fragments_close(c->fragments);
+    fcvi_point_close(c->point);
+    fcvi_reorder_close(c->reorder);
+    free(c->path);
     free(c->pcapng);
     if (c->source != NULL)
         fcvi_source_close(c->source);

@@ -658,8 +658,10 @@ bool fcvi_flows_take(struct fcvi_flows *f, const struct flows_unit *u, struct fc
 {
     const struct fcvi_frame *v = u->frame;
     *seen = (struct fcvi_flow_seen){0, FCVI_FLOW_NONE, FCVI_FLOW_NONE, 0, 0, 0};
-    if (!count_record(f, u))
-        return false;
+    if (!count_record(f, u)) {
+        seen->why |= u->record->kind == CAPTURE_FIP ? FCVI_FLOW_FIP : 0u;
+        return seen->why != 0;
+    }
     seen->why |= u->found ? FCVI_FLOW_FOUND : 0u;
     if (u->rev1) {
         take_rev1(f, v, seen);

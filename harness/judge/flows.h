@@ -28,6 +28,7 @@ enum fcvi_flow_why {
     FCVI_FLOW_LATE_MSG = 256, /* a Message that comes after later ones */
     FCVI_FLOW_UNASKED = 512,  /* a Message Response whose request was not seen */
     FCVI_FLOW_DAMAGED = 1024, /* the CRC is wrong, or EOFni */
+    FCVI_FLOW_FIP = 4096,     /* a frame of the FCoE Initialization Protocol */
     FCVI_FLOW_MERGED = 2048   /* two halves turned out to be one Connection: other is gone */
 };
 

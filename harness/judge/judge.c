@@ -142,7 +142,8 @@ static void follow(struct judge *j)
 /* The receiver drops the frame: its CRC is wrong, or its EOF says so. */
 static bool is_damaged(const struct fcvi_input *f)
 {
-    return f->crc == FCVI_CRC_BAD || f->eof == FCVI_EOF_NI || f->eof == FCVI_EOF_A;
+    return f->crc == FCVI_CRC_BAD || f->eof == FCVI_EOF_NI || f->eof == FCVI_EOF_DTI || f->eof == FCVI_EOF_RTI ||
+           f->eof == FCVI_EOF_A;
 }
 
 /* Of what the codec finds in a frame that was damaged under way only the damage is told: its sender need not
@@ -275,6 +276,18 @@ static void note_unusual(struct judge *j)
     gap(j);
 }
 
+static void tick(struct judge_clock *c, const struct capture_record *r)
+{
+    const uint64_t us = r->time_us;
+    if (us >= c->newest_us) {
+        c->pause_us = c->newest_us != 0 && us - c->newest_us > c->pause_us ? us - c->newest_us : c->pause_us;
+        c->newest_us = us;
+        return;
+    }
+    c->first_late = c->late++ == 0 ? r->number : c->first_late;
+    c->lag_us = c->newest_us - us > c->lag_us ? c->newest_us - us : c->lag_us;
+}
+
 /* Whether the caller is to see it. */
 static bool judge_record(struct judge *j)
 {
@@ -283,6 +296,7 @@ static bool judge_record(struct judge *j)
     if (!j->begun)
         j->tally.first_us = r->time_us;
     j->begun = true;
+    tick(&j->tally.clock, r);
     s->findings.count = s->whole.count = s->breaches.count = 0;
     s->findings.worst = 0;
     j->unit.rev1 = false;

@@ -45,11 +45,19 @@ struct judge_foreign {
     struct judge_count count;
 };
 
+/** What the time stamps of records say of their order. */
+struct judge_clock {
+    uint64_t newest_us;        /* the latest time so far */
+    uint64_t late, first_late; /* records whose time is before that; number of the first in its file */
+    uint64_t lag_us, pause_us; /* how far one came behind it, and how far one went on from it, at most */
+};
+
 /** What was seen. Each record is judged, not judged or foreign: what is missing in the sum of the three is
  * fragments of IP and TCP segments of frames that never were whole. */
 struct judge_tally {
     uint64_t records, frames, fcvi, skipped;
     uint64_t first_us; /* when the first record was taken, 0 before there is one */
+    struct judge_clock clock;
     uint64_t services; /* frames of FARP: of FC-VI, though no IU (7.5) */
     struct judge_count judged;
     uint64_t undecided; /* IUs that either edition has, of ports of which nothing else is known */

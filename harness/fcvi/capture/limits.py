@@ -40,6 +40,7 @@ class Wishes:
 
     limits = Limits()
     no_sandbox = False
+    reorder = 0  #: ms: records are taken in the order of their times within so much
 
 
 NAMES = ("memory", "cpu", "output", "bytes", "findings")
@@ -64,6 +65,23 @@ def _argument(text: str) -> Limits:
         return parse(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
+
+
+def _window(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    found = number(text, 1, 3_600_000)
+    if found is None:
+        raise ArgumentTypeError("must be between 1 and 3600000 ms")
+    return found
+
+
+def add_reorder(parser: Any) -> None:
+    """--reorder, of the commands that look at frames one after the other."""
+    parser.add_argument(
+        "--reorder", type=_window, default=Wishes.reorder, metavar="MS",
+        help="Take records in the order of their times, where they are no more than so many milliseconds apart.",
+    )  # fmt: skip
 
 
 def add_options(parser: Any) -> None:

@@ -12,7 +12,7 @@ from fcvi.engine.results import Finding
 from fcvi.fc import codec
 
 from .limits import Limits
-from .scan import opened, protocol_name
+from .scan import Order, opened, protocol_name, reorder
 
 _ERROR_SIZE, _FINDINGS = 512, 64
 KINDS = ("frame", "cut", "fip", "foreign", "malformed", "part")
@@ -66,12 +66,14 @@ def findings_of_cut(record: Record) -> list[Finding]:
 class Reader:
     """An open capture. Iterating gives every record; ``fcvi.scan`` stops only where something is wrong."""
 
-    def __init__(self, path: str, limits: Optional[Limits] = None) -> None:
+    def __init__(self, path: str, limits: Optional[Limits] = None, order: Optional[Order] = None) -> None:
         self.path, self._limits = path, limits or Limits()
         self._error = ffi.new("char[]", _ERROR_SIZE)
         self._capture = opened(path, self._error, self._limits)
         if self._capture == ffi.NULL:
             raise CaptureError(self._why())
+        if order is not None and not reorder(self._capture, order):
+            raise CaptureError(self._limits.hint(f"{path}: out of memory"))
         self.is_file: bool = lib.fcvi_capture_is_file(self._capture)
 
     def __enter__(self) -> Reader:

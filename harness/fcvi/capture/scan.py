@@ -52,6 +52,8 @@ class Records:
         self.all = self.judged = self.in_part = self.gaps = self.appended = self.bare = 0
         self.rev1 = self.undecided = self.setups_2007 = self.setups_rev1 = 0  # IUs; each try of a setup
         self.vitcp = 0  # PDUs
+        self.late = 0  # records whose time is before that of one before them
+        self.capture: list[str] = []  # what the capture point made of frames, a sentence each
         self.not_judged: dict[str, int] = {}
         self.foreign: dict[str, int] = {}
 
@@ -67,6 +69,7 @@ class Records:
         self.gaps += tally.gaps.records
         self.appended += tally.appended.records
         self.bare += tally.bare.records
+        self.late += tally.clock.late
         self.rev1 += tally.rev1
         self.undecided += tally.undecided
         self.setups_2007 += tally.setups[lib.FCVI_EDITION_2007]
@@ -93,6 +96,8 @@ class Records:
         self.gaps += other.gaps
         self.appended += other.appended
         self.bare += other.bare
+        self.late += other.late
+        self.capture += other.capture
         self.rev1 += other.rev1
         self.vitcp += other.vitcp
         self.undecided += other.undecided
@@ -105,7 +110,7 @@ class Records:
         """``judged``, the values of ``not_judged`` and those of ``foreign`` add up to ``all``."""
         return {
             "all": self.all, "judged": self.judged, "judged_in_part": self.in_part, "not_judged": self.not_judged,
-            "foreign": self.foreign, "gaps": self.gaps, "appended": self.appended,
+            "foreign": self.foreign, "gaps": self.gaps, "appended": self.appended, "late": self.late, "capture": self.capture,
         }  # fmt: skip
 
     def editions(self) -> Optional[dict[str, Any]]:
@@ -137,6 +142,12 @@ class Records:
             f"{self.all} records: {self.judged} judged{part}, {sum(self.not_judged.values())} not judged{lacking}, "
             f"{sum(self.foreign.values())} foreign{foreign}{gaps}{more}"
         )
+
+    def about_capture(self) -> list[str]:
+        """What is to be known of the capture, a line each."""
+        order = "--reorder MS takes them in the order of their times"
+        late = [f"{self.late} records are not in the order of their time stamps; {order}"] if self.late else []
+        return late + [f"{said}: it is not judged" for said in self.capture]
 
     def instead(self) -> str:
         """What a capture has in which nothing of FC-VI is."""
@@ -238,17 +249,71 @@ def opened(path: str, error: Any, limits: Limits) -> Any:
     return capture
 
 
+ANYBODY = 0xFFFFFFFF  # struct capture_shift
+
+
+class Shift:
+    """What is added to the time of frames of a port, or of ANYBODY, from a record of the file on."""
+
+    def __init__(self, s_id: int, first: int, us: int) -> None:
+        self.s_id, self.first, self.us = s_id, first, us
+
+
+class Order:
+    """In what order the records of a file are taken: by time within a window, with clocks put right. renumber: their numbers
+    tell that order, and ``Scan.numbers`` those in the file."""
+
+    def __init__(self, window_us: int = 0, shifts: Optional[list[Shift]] = None, renumber: bool = False) -> None:
+        self.window_us, self.renumber = window_us, renumber
+        self.shifts: list[Shift] = shifts or []
+
+    def __bool__(self) -> bool:
+        return bool(self.window_us or self.shifts)
+
+
+def reorder(capture: Any, order: Order) -> bool:
+    """Tell an open capture. False without memory."""
+    if not order:
+        return True
+    shifts = ffi.new("struct capture_shift[]", [(s.s_id, s.first, s.us) for s in order.shifts])
+    told = ffi.new("struct capture_order *", (order.window_us, shifts, len(order.shifts), order.renumber))
+    return bool(lib.fcvi_capture_reorder(capture, told) == 0)
+
+
+def artefacts(capture: Any) -> list[str]:
+    """What the capture point made of frames, a sentence each with how that is known."""
+    a, found = lib.fcvi_capture_artefacts(capture), []
+    if a.crc.frames:
+        known = f"all have the word {a.word:08X}h" if a.is_constant else "none is right, and others went on with what they say"
+        found.append(f"the CRC of {a.crc.frames} frames of {_senders(a.crc)} is not in the capture: {known}, so it had not been "
+                     f"computed where the capture was taken (first in frame {a.crc.first})")  # fmt: skip
+    for name, which in (("SOF", a.sof), ("EOF", a.eof)):
+        if which.frames:
+            found.append(f"the {name} of {which.frames} frames of {_senders(which)} was made up by what wrote the capture: no frame "
+                         f"of theirs has a valid one (first in frame {which.first})")  # fmt: skip
+    return found
+
+
+def _senders(which: Any) -> str:
+    named = [f"{which.sender[i]:06X}" for i in range(min(which.senders, lib.CAPTURE_SENDERS))]
+    return ", ".join(named) + (" and others" if which.senders > len(named) else "")
+
+
 class Scan:
     """A capture; iterating stops at the records that are to be seen (harness/judge/judge.h)."""
 
-    def __init__(self, path: str, limits: Limits) -> None:
+    def __init__(self, path: str, limits: Limits, order: Optional[Order] = None) -> None:
         self.path, self._limits = path, limits
         self._judge: Any = None
         self._error = ffi.new("char[]", _ERROR_SIZE)
         self._capture = opened(path, self._error, limits)
         if self._capture == ffi.NULL:
             raise ScanError(self._why())
+        if order is not None and not reorder(self._capture, order):
+            raise ScanError(limits.hint(f"{path}: out of memory"))
         self.is_file: bool = lib.fcvi_capture_is_file(self._capture)
+        self.artefacts: list[str] = []  # when it is closed
+        self.numbers: Optional[memoryview] = None  # when it is closed, and its records were numbered anew
         self.seen: Any = None  # struct judge_seen
         self.tally = ffi.new("struct judge_tally *")
 
@@ -261,6 +326,11 @@ class Scan:
             self.tally = ffi.new("struct judge_tally *", self.tally[0])
             ffi.release(self._judge)
             self._judge = None
+        self.artefacts = artefacts(self._capture)
+        count = ffi.new("size_t *")
+        numbers = lib.fcvi_capture_numbers(self._capture, count)
+        if numbers != ffi.NULL:
+            self.numbers = memoryview(bytes(ffi.buffer(numbers, 8 * count[0]))).cast("Q")
         lib.fcvi_capture_close(self._capture)
 
     def stops(self, watch: Watch, tick: Callable[[], None], streams: Any = ffi.NULL, flows: Any = ffi.NULL) -> Iterator[None]:

@@ -33,8 +33,8 @@ from typing import Any, Optional
 from fcvi.fc import codec
 from fcvi.capture import confined
 from fcvi.capture.hexdump import HexError, capture_of
-from fcvi.capture.limits import add_options
-from fcvi.capture.scan import EDITIONS, Editions
+from fcvi.capture.limits import add_options, add_reorder
+from fcvi.capture.scan import EDITIONS, Editions, Order
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
 from fcvi.engine.jobs import each, number_of_jobs
 from fcvi.engine.output import gone
@@ -68,6 +68,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--frames", type=_range, metavar="A-B", help="Print only the records with these numbers: 3, 3-7 or 3-.")
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
                    help="Work on so many files at a time (default 1); the output is the same.")  # fmt: skip
+    add_reorder(p)
     add_options(p)
     p.set_defaults(run=run)
 
@@ -158,7 +159,7 @@ def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
     source = nullcontext(path) if args.form == "capture" else capture_of(path, args.link)
     with source as name:
         box.enter()
-        return Reader(name, args.limits)
+        return Reader(name, args.limits, Order(args.reorder * 1000))
 
 
 def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 
 from fcvi.capture import confined
-from fcvi.capture.limits import add_options
+from fcvi.capture.limits import add_options, add_reorder
 from fcvi.capture.scan import EDITIONS
 from fcvi.engine.words import complain, file_name, printable
 
@@ -37,6 +37,7 @@ def add_parser(commands: Any) -> None:
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
     p.add_argument("--glossary", action="store_true", help="Print the words of storage systems' logs, and what they mean here.")
+    add_reorder(p)
     add_options(p)
     p.set_defaults(run=run, books=False)
 
@@ -95,10 +96,12 @@ def _explain(args: Any, box: confined.Box) -> int:
     from fcvi.flows.causes import explain
     from fcvi.flows.table import Table
 
-    from .flows import connections, left_out, none_of_ours, taken
+    from .flows import about_capture, connections, left_out, none_of_ours, taken
 
-    table = Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
-    status = taken("explain", args.files, table)
+    def make() -> Table:
+        return Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
+
+    table, status = taken("explain", args.files, make, args)
     flows = table.finish()
     if not table.scan.tally.records and status:
         return status
@@ -109,6 +112,8 @@ def _explain(args: Any, box: confined.Box) -> int:
         for cause in causes:
             print(_json(cause, table, flows))
     else:
+        for said in about_capture(table):
+            print(said)
         for number, cause in enumerate(causes, 1):
             print("\n".join(_text(number, cause, table, flows)))
         for flow in unknown[:20]:

@@ -16,17 +16,19 @@ from __future__ import annotations
 import sys
 
 from fcvi.capture import confined
-from fcvi.capture.limits import Wishes, add_options
+from fcvi.capture.limits import Wishes, add_options, add_reorder
 from fcvi.capture.scan import EDITIONS, ScanError
 from fcvi.engine.words import complain
 from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Sequence
+    from typing import Any, Callable, Sequence
 
+    from fcvi.capture.scan import Order
+    from fcvi.flows.clocks import Clocks
     from fcvi.flows.rows import Row
-    from fcvi.flows.table import Table
+    from fcvi.flows.table import File, Table
 
 
 class Arguments(Wishes, captured.Wishes):
@@ -78,6 +80,7 @@ def add_parser(commands: Any) -> None:
     what = "This file has the numbers of VI/TCP that the draft leaves open (default: T0)."
     p.add_argument("--profile", metavar="FILE", help=what)
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
+    add_reorder(p)
     add_options(p)
     p.set_defaults(run=run, books=False)
 
@@ -102,18 +105,53 @@ def _ms(value: str) -> int:
     return int(value)
 
 
-def taken(command: str, files: list[str], table: Table) -> int:
-    """Take the files in. 0, or the exit status when one cannot be read; what was read until then stays."""
+def taken(command: str, files: list[str], make: Callable[[], Table], args: Any) -> tuple[Table, int]:
+    """Take the files in: the table, and 0 or the exit status when one cannot be read; what was read until then stays. What the
+    frames say against the order of a file, or against its clock, is heard, and the files are read a second time."""
+    from fcvi.capture.scan import Order
+    from fcvi.flows.clocks import Clocks
+
+    table = make()
+    asked = Order(args.reorder * 1000, renumber=True)
+    status, ended = _take_in(command, files, table, {path: asked for path in files})
+    if ended or args.reorder or len(table.files) != len(files):
+        return table, status
+    looked = {file.path: _looked_at(file, table, args) for file in table.files}
+    if any(clocks.order for clocks in looked.values()):
+        table = make()
+        _take_in("", files, table, {path: clocks.order for path, clocks in looked.items()})
+    table.said = [said for clocks in looked.values() if isinstance(clocks, Clocks) for said in clocks.said]
+    return table, status
+
+
+def _take_in(command: str, files: list[str], table: Table, orders: dict[str, Order]) -> tuple[int, bool]:
+    """The status, and whether the user ended it. Without a command nothing is told: it was told before."""
     status = 0
     for path in files:
         try:
-            table.take(path)
+            table.take(path, orders[path])
         except ScanError as e:
-            complain(e, f"fcvi {command}")
+            if command:
+                complain(e, f"fcvi {command}")
             status = 2
         except KeyboardInterrupt:
-            break
-    return status
+            return status, True
+    return status, False
+
+
+def _looked_at(file: File, table: Table, args: Any) -> Clocks:
+    from fcvi.flows.clocks import Clocks, look
+    from fcvi.flows.silence import limit_us
+
+    late, _, pause_us = file.clock
+    if file.is_file and (late or pause_us > limit_us(table) or (file.orphans > 1 and file.orphans * 4 >= file.answers)):
+        return look(file.path, args.limits, file.clock, limit_us(table))
+    return Clocks()
+
+
+def about_capture(table: Table) -> list[str]:
+    """What is to be known of the capture before anything that it shows is believed, a sentence each."""
+    return [*table.said, *(f"{said[0].upper()}{said[1:]}: it is not judged." for said in table.scan.artefacts)]
 
 
 _KINDS = ("frame", "cut off", "FIP", "of another protocol", "malformed", "of TCP with a part of a frame")
@@ -174,6 +212,8 @@ def _print(args: Any, rows: list[Row], table: Table) -> None:
     else:
         for r in rows:
             print("\n".join(form.short(r)))
+        for said in about_capture(table):
+            print(said)
         print(_summary(len(rows), table))
 
 
@@ -314,10 +354,14 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.rows import row
     from fcvi.flows.table import Table
 
-    table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.edition)
-    if args.interface is not None:
-        _live(args, table, box)
-    status = taken("flows", args.files, table)
+
+    def make() -> Table:
+        table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.edition)
+        if args.interface is not None:
+            _live(args, table, box)
+        return table
+
+    table, status = taken("flows", args.files, make, args)
     flows = table.finish()
     if not table.scan.tally.records and status:
         return status

@@ -31,8 +31,8 @@ import sys
 from contextlib import ExitStack, contextmanager
 
 from fcvi.capture import confined
-from fcvi.capture.limits import Limits, Wishes, add_options
-from fcvi.capture.scan import EDITIONS, Records, Scan, ScanError, Watch, first_time
+from fcvi.capture.limits import Limits, Wishes, add_options, add_reorder
+from fcvi.capture.scan import EDITIONS, Order, Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, paint_for
 from fcvi.engine.words import complain, file_name, number, printable, why
@@ -100,6 +100,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
     say = "Work on so many files at a time (default 1). The output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
+    add_reorder(p)
     add_options(p)
     p.set_defaults(run=run, on_finding=None)
 
@@ -226,6 +227,7 @@ class Stream:
     def __init__(self, args: Arguments) -> None:
         self.as_json: bool = args.json
         self.limits: Limits = args.limits
+        self.order = Order(args.reorder * 1000)
         self.paint = args.paint
         self.sarif = Sarif() if args.sarif else None
         self.dumps, self.on_finding, self.interface = args.dumps, args.on_finding, args.interface
@@ -275,12 +277,13 @@ class Stream:
         self.records.take(scan.tally)
         self.watch.frames += scan.tally.records
         scan.close()
+        self.records.capture += scan.artefacts
 
     def _open(self, path: str) -> Scan:
         name = self.dumps.get(path, "-" if path == self.interface else path)
         if isinstance(name, Exception):
             raise ScanError(str(name))
-        scan = Scan(name, self.limits)
+        scan = Scan(name, self.limits, self.order)
         scan.path = path
         return scan
 
@@ -513,6 +516,9 @@ def _taken(data: bytes) -> Optional[tuple[Any, ...]]:
             if members.keys() != vars(part).keys():
                 return None
             for name, value in members.items():
+                if isinstance(getattr(part, name), list):
+                    setattr(part, name, [str(word) for word in value])
+                    continue
                 if isinstance(getattr(part, name), dict):
                     value = {str(what): int(count) for what, count in value.items()}
                 setattr(part, name, value if isinstance(value, dict) else int(value))
@@ -657,6 +663,8 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
         print(json.dumps({"summary": {**vars(tally), "records": total.records.as_json(), "not_judged": reasons, **more}}))
     if total.read and not args.json:  # of what cannot be read there is nothing to say, least of all "0 violations"
         print(total.records.text())
+        for said in total.records.about_capture():
+            print(said)
         if total.records.vitcp:
             print(f"VI/TCP: {total.records.vitcp} PDUs, with the numbers of profile {captured.name_of(args.profile)}")
         if total.records.rev1:

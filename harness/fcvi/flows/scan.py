@@ -9,13 +9,14 @@ from _fcvi import ffi, lib
 from fcvi.capture.limits import Limits
 from fcvi.capture import scan as capture
 from fcvi.capture.scan import ScanError, Watch, hash_seed
+from fcvi.engine.words import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, Optional
 
 CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
-LATE_MSG, UNASKED, DAMAGED, MERGED = (1 << bit for bit in range(8, 12))
+LATE_MSG, UNASKED, DAMAGED, MERGED, FIP = (1 << bit for bit in range(8, 13))
 NONE = 0xFFFFFFFF
 
 
@@ -58,12 +59,16 @@ class Scan:
         self._slots = ffi.new("struct fcvi_flow_slot[]", lib.FCVI_FLOW_UNANSWERED)
         self._side = ffi.new("uint8_t *")
         self.files: list[tuple[int, str]] = []  # records before each file
+        self._numbers: dict[int, memoryview] = {}  # in the file, of records in another order, by the records before the file
+        self.artefacts: list[str] = []  # of the capture point, a sentence each
+        self.is_file = False  # the file that was read last: it can be read again
+        self.clock = (0, 0, 0)  # of that file: records that are late, by how much at most, and the longest pause
         self.tick: Callable[[], None] = lambda: None  # called now and then
 
-    def take(self, path: str) -> Iterator[None]:
+    def take(self, path: str, order: Optional[capture.Order] = None) -> Iterator[None]:
         """One more file of the stream. Raises ScanError."""
         before = self._watch.frames = int(self.tally.records)
-        scan = self._scan = capture.Scan(path, self._limits)
+        scan = self._scan = capture.Scan(path, self._limits, order)
         self.files.append((before, path))
         in_c = None
         try:
@@ -76,6 +81,11 @@ class Scan:
                 yield
         finally:
             scan.close()
+            clock = scan.tally.clock
+            self.is_file, self.clock = scan.is_file, (int(clock.late), int(clock.lag_us), int(clock.pause_us))
+            if scan.numbers is not None:
+                self._numbers[before] = scan.numbers
+            self.artefacts += [said for said in scan.artefacts if said not in self.artefacts]
 
     @property
     def tally(self) -> Any:
@@ -87,7 +97,13 @@ class Scan:
         before, path = self.files[0]
         if len(self.files) > 1:
             before, path = max((entry for entry in self.files if entry[0] < number), default=self.files[0])
-        return path, number - before
+        numbers, at = self._numbers.get(before), number - before
+        return path, int(numbers[at - 1]) if numbers is not None and 0 < at <= len(numbers) else at
+
+    def where(self, number: int) -> str:
+        """The same in words."""
+        path, frame = self.place(number)
+        return f"frame {frame} of {printable(path)}" if len(self.files) > 1 else f"frame {frame}"
 
     def data(self) -> bytes:
         """The bytes of the frame."""

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterator, Optional
 
+    from fcvi.capture.scan import Order
+
 _ODD = why.FAILED | why.GAP | why.LATE | why.AGAIN | why.SKIP | why.LATE_MSG | why.UNASKED
 _CONTROL = why.CONTROL | why.DAMAGED
 MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
@@ -152,6 +154,14 @@ ENDS = (
 )  # fmt: skip
 
 
+class File:
+    """A file that was read. clock: records that are late, by how much at most, the longest pause; orphans: answers before or
+    without their questions; answers: the others."""
+
+    def __init__(self, path: str, is_file: bool, clock: tuple[int, int, int], orphans: int, answers: int) -> None:
+        self.path, self.is_file, self.clock, self.orphans, self.answers = path, is_file, clock, orphans, answers
+
+
 class Table:
     """All Connections of the captures that are taken in."""
 
@@ -177,15 +187,25 @@ class Table:
         self._recent: dict[tuple[int, bytes], int] = {}  # control frames and when they came
         self._older: dict[tuple[int, bytes], int] = {}  # those before, of which there are as many
         self._doubles = 0
+        self.files: list[File] = []
+        self.said: list[str] = []  # of the clocks and the order of the files, a sentence each
+        self.orphans = self.pairs = 0  # answers without a question before them, and others, of control frames
         self.findings: dict[tuple[str, str, str], int] = {}
 
     # ---- taking in ----
 
-    def take(self, path: str) -> None:
+    def take(self, path: str, order: Optional[Order] = None) -> None:
         """One more file. Raises ScanError."""
-        record = self._record
-        for _ in self.scan.take(path):
-            record()
+        record, before = self._record, (self.orphans, self._answers())
+        try:
+            for _ in self.scan.take(path, order):
+                record()
+        finally:
+            scan = self.scan
+            self.files.append(File(path, scan.is_file, scan.clock, self.orphans - before[0], self._answers() - before[1]))
+
+    def _answers(self) -> int:
+        return sum(int(way.latencies) for index in self.flows for way in self.scan.at(index).way) + self.pairs
 
     def _record(self) -> None:
         scan = self.scan
@@ -202,6 +222,7 @@ class Table:
                     self._inherit(flow, gone)
             if flow is not None and bits & _ODD:
                 flow.add(self._odd())
+        self.orphans += bits & why.UNASKED != 0
         if bits & why.FOUND:
             self._found(flow if flow is not None else self._of_step(step))
         if time_us > self.last_us:
@@ -365,6 +386,7 @@ class Table:
             if not asked and step.sender == _F_PORT:  # the answer to a FLOGI goes to the N_Port_ID that it gives
                 asked = self._els.get((0, step.sender, step.ox_id), "")
             step.what["of"] = asked
+            self.orphans, self.pairs = self.orphans + (not asked), self.pairs + bool(asked)
             if name == "LS_RJT" and len(data) >= 32:
                 step.what["reason"], step.what["explanation"] = data[29], data[30]
             if name == "LS_ACC" and asked in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
@@ -479,6 +501,7 @@ class Table:
         if flow is None:
             place = self.scan.find(network, step.target, handle)
             flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
+        self.pairs += bool(flow.steps)
         flow.add(step)
         self._answer(network, flow, step, body, handle)
         return step
@@ -508,6 +531,7 @@ class Table:
     def _unknown(self, network: int, step: Step) -> Flow:
         """A setup or Disconnect whose beginning was not seen."""
         answer = step.name in ("CONNECT_RESP1", "CONNECT_RESP3", "DISCONNECT_RESP")
+        self.orphans += answer
         ids = (step.target, step.sender) if answer else (step.sender, step.target)
         flow = self._flow_of(self.scan.add(network, *ids))
         flow.state = "asked" if step.name.startswith("CONNECT") else "closing"

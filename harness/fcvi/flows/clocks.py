@@ -1,0 +1,228 @@
+"""Say in what order the frames of a capture went, where its file or its time stamps tell another one.
+
+A question comes before its answer. Where the file has many answers first and the time stamps do not, its records are out of
+order: several interfaces wrote in bursts. Where the time stamps of one sender have them first, the clocks of two capture points
+differ. Where time leaps while an Exchange goes on that no port would have waited for, the clock was set.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Iterator, Optional
+
+from fcvi.capture.limits import Limits
+from fcvi.capture.reader import CaptureError, Reader, Record
+from fcvi.capture.scan import ANYBODY, Order, Shift
+
+from .units import duration
+
+_MOST = 200_000  # records that are looked at
+_FEW = 2  # answers of one port before their questions that are no chance
+_MOST_OF = 0.8  # of its answers
+_JITTER_US = 1_000_000  # queues of one adapter are not farther apart
+
+_Key = tuple[int, int, int, int, int, int]  # network, both ports, OX_ID, what tells Exchanges of one OX_ID apart, which kind
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A frame that asks or answers. place: in the file; phase: how many turns went before in its Exchange."""
+
+    place: int
+    number: int
+    time_us: int
+    sender: int
+    key: _Key
+    phase: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The last frame of a question, and the first of its answer."""
+
+    asked: Entry
+    answered: Entry
+
+    @property
+    def took_us(self) -> int:
+        """By the time stamps."""
+        return self.answered.time_us - self.asked.time_us
+
+
+@dataclass
+class Clocks:
+    """How to read a file, and what there is to say of that, a line each."""
+
+    order: Order = field(default_factory=lambda: Order(renumber=True))
+    said: list[str] = field(default_factory=list)
+
+
+# ---- questions and answers ----
+
+_TURNS = {
+    0x00: (0, 0), 0x01: (0, 0), 0x02: (0, 0), 0x08: (0, 1), 0x09: (0, 1), 0x0A: (0, 1), 0x10: (1, 0), 0x18: (1, 1), 0x19: (1, 2),
+    0x1A: (1, 3), 0x12: (2, 0), 0x1B: (2, 1),
+}  # fmt: skip
+_MESSAGES, _ELS, _BLS = 0, 3, 4
+
+
+def _entry(place: int, record: Record) -> Optional[Entry]:
+    data = record.data
+    r_ctl, responder = data[0], data[9] >= 0x80
+    kind = phase = unique = -1
+    if data[8] == 0x58 and r_ctl < 0x40 and len(data) >= 40 and (turn := _TURNS.get(data[28])) is not None:
+        kind, phase = turn
+        unique = int.from_bytes(data[32:36] if kind == _MESSAGES else data[52:56], "big")
+    elif r_ctl in (0x22, 0x23) and data[8] == 1:
+        kind, phase, unique = _ELS, r_ctl - 0x22, 0
+    elif r_ctl in (0x81, 0x84, 0x85):
+        kind, phase, unique = _BLS, int(r_ctl != 0x81), 0
+    if kind < 0:
+        return None
+    sender, target = int.from_bytes(data[5:8], "big"), int.from_bytes(data[1:4], "big")
+    ends = (sender, target) if (phase & 1) == 0 else (target, sender)
+    if kind in (_ELS, _BLS):
+        unique = int(responder)
+        ends = (min(ends), max(ends)) if kind == _BLS else ends
+    return Entry(place, record.number, record.time_us, sender, (record.network, *ends, int.from_bytes(data[16:18], "big"),
+                                                               unique if kind < _ELS else 0, kind), phase)  # fmt: skip
+
+
+def _pairs(entries: list[Entry]) -> list[Pair]:
+    """Each answer with the question of its Exchange that is nearest to it."""
+    turns: dict[tuple[_Key, int], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        turns[entry.key, entry.phase].append(entry)
+    found = []
+    for (key, phase), answers in turns.items():
+        asked = turns.get((key, phase - 1), []) if phase else []
+        seen: set[int] = set()
+        for answer in answers:
+            question = min(asked, key=lambda e: abs(e.time_us - answer.time_us), default=None) if len(asked) < 64 else None
+            if question is not None and question.sender != answer.sender and question.place not in seen:
+                seen.add(question.place)
+                found.append(Pair(question, answer))
+    return found
+
+
+# ---- the order of the file ----
+
+
+def _drops(entries: list[Entry]) -> list[tuple[int, int, int]]:
+    """Where time goes back: place, number, by how much."""
+    return [(b.place, b.number, a.time_us - b.time_us) for a, b in zip(entries, entries[1:]) if b.time_us < a.time_us]
+
+
+def _by_time(entries: list[Entry], pairs: list[Pair], lag_us: int) -> bool:
+    """Whether the time stamps tell the order, and not the file."""
+    in_file = sum(pair.answered.place < pair.asked.place for pair in pairs)
+    in_time = sum(pair.took_us < 0 for pair in pairs)
+    if in_file != in_time:
+        return in_time < in_file
+    return lag_us <= _JITTER_US or len(_drops(entries)) > 1
+
+
+def _ordered(clocks: Clocks, entries: list[Entry], pairs: list[Pair], late: int, lag_us: int) -> list[Entry]:
+    if not late:
+        return entries
+    if _by_time(entries, pairs, lag_us):
+        clocks.order.window_us = lag_us + 1
+        clocks.said.append(
+            f"The file is not in the order of its time stamps: {late} records come later than newer ones, by up to "
+            f"{duration(lag_us)}. They are taken in the order of their times.")  # fmt: skip
+        return sorted(entries, key=lambda e: (e.time_us, e.place))
+    for _, number, us in _drops(entries):
+        if us > _JITTER_US:
+            clocks.order.shifts.append(Shift(ANYBODY, number, us + 1))
+            clocks.said.append(f"The clock of the capture goes back by {duration(us)} before frame {number}, while frames go on in "
+                               "their order: times behind it are read as if it had gone on.")  # fmt: skip
+    return _shifted(clocks, entries)
+
+
+def _shifted(clocks: Clocks, entries: list[Entry]) -> list[Entry]:
+    if not clocks.order.shifts:
+        return entries
+    found = []
+    for e in entries:
+        us = sum(s.us for s in clocks.order.shifts if e.number >= s.first and s.s_id in (ANYBODY, e.sender))
+        found.append(Entry(e.place, e.number, e.time_us + us, e.sender, e.key, e.phase))
+    return found
+
+
+def _leaps(clocks: Clocks, entries: list[Entry], pairs: list[Pair], pause_us: int, wait_us: int) -> list[Entry]:
+    """Time goes on by more than any port waits, and an Exchange goes on as if it had not."""
+    if pause_us <= wait_us:
+        return entries
+    for before, after in zip(entries, entries[1:]):
+        us = after.time_us - before.time_us
+        if us <= wait_us:
+            continue
+        over = [p for p in pairs if p.asked.place <= before.place and p.answered.place >= after.place and p.took_us >= us]
+        goes_on = any(e.key == before.key and e.phase == before.phase and e.sender == before.sender for e in (after,))
+        if over or goes_on:
+            clocks.order.shifts.append(Shift(ANYBODY, after.number, 1 - us))
+            clocks.said.append(
+                f"The clock of the capture goes on by {duration(us)} before frame {after.number} while an Exchange goes on that no "
+                "port would have waited for: times behind it are read as if it had not.")  # fmt: skip
+    return _shifted(clocks, entries)
+
+
+# ---- two clocks ----
+
+
+def _skews(pairs: list[Pair]) -> Iterator[tuple[int, int, int]]:
+    """Of two ports: who asks, who answers, and by how much the clock of the latter is behind."""
+    took: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for pair in pairs:
+        took[pair.asked.key[0], pair.asked.sender, pair.answered.sender].append(pair.took_us)
+    for (network, asks, answers), times in took.items():
+        early = sum(us < 0 for us in times)
+        if early < _FEW or early < _MOST_OF * len(times):
+            continue
+        least = -min(times)
+        back = took.get((network, answers, asks))
+        if back is None:
+            yield asks, answers, least + 1
+            continue
+        times, back = sorted(times), sorted(back)
+        middle = (back[len(back) // 10] - times[len(times) // 10]) // 2
+        yield asks, answers, max(least + 1, min(middle, back[0])) if back[0] > least else max(least + 1, middle)
+
+
+def _two_taps(clocks: Clocks, pairs: list[Pair]) -> None:
+    behind: dict[int, int] = {}
+    for asks, answers, us in _skews(pairs):
+        if answers not in behind and asks not in behind:
+            behind[answers] = us
+            early = sum(p.took_us < 0 and (p.asked.sender, p.answered.sender) == (asks, answers) for p in pairs)
+            clocks.said.append(
+                f"{early} answers of {answers:06X} stand before the questions of {asks:06X}: the two directions have two clocks, "
+                f"about {duration(us)} apart. What {answers:06X} sends is read as that much later.")  # fmt: skip
+    for port, us in behind.items():
+        clocks.order.shifts.append(Shift(port, 0, us))
+        clocks.order.window_us = max(clocks.order.window_us, us + 1)
+
+
+def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -> Clocks:
+    """Look at a file that can be read again. clock: how many records are late, by how much at most, the longest pause; wait_us:
+    no port waits longer. Nothing is said where nothing is wrong."""
+    late, lag_us, pause_us = clock
+    clocks, entries = Clocks(), []
+    try:
+        with Reader(path, limits) as reader:
+            for place, record in enumerate(reader):
+                if record.kind in ("frame", "cut") and len(record.data) >= 24 and (entry := _entry(place, record)) is not None:
+                    entries.append(entry)
+                if place >= _MOST:
+                    break
+    except CaptureError:
+        pass  # the first pass told of it
+    pairs = _pairs(entries)
+    entries = _ordered(clocks, entries, pairs, late, lag_us)
+    if clocks.order.shifts:
+        pairs = _pairs(entries)
+    entries = _leaps(clocks, entries, pairs, pause_us, wait_us)
+    if not clocks.order.shifts:
+        _two_taps(clocks, pairs)
+    return clocks
