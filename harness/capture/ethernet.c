@@ -57,8 +57,9 @@ static bool is_tag(uint64_t type)
 }
 
 /* The frame is what FIP says, from its version on. */
-static void open_fip(struct envelope_bytes b, struct capture_record *out)
+static void open_fip(const struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
+    out->source = e->source;
     out->kind = CAPTURE_FIP;
     out->frame = (struct fcvi_input){.bytes = b.at, .length = b.length};
 }
@@ -82,7 +83,7 @@ void fcvi_envelope_type(struct envelope *e, uint64_t type, struct envelope_bytes
     else if (type == TYPE_MDS)
         fcvi_envelope_mds(b, out);
     else if (type == TYPE_FIP)
-        open_fip(b, out);
+        open_fip(e, b, out);
     else if (type == TYPE_IPV4 || type == TYPE_IPV6)
         fcvi_envelope_ip(e, b, out);
     else if (e->tunnels != NULL)

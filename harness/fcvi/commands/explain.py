@@ -63,9 +63,10 @@ def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[st
 
     which = f" (Connection {flows.index(cause.flow) + 1})" if cause.flow is not None else ""
     more = f"; the same in {connections(cause.more)} more" if cause.more else ""
-    title = " - or: ".join(TITLES[name] for name in cause.names)
-    title = title if cause.is_known else f"Not known which: {title}"
+    title = TITLES[cause.name] if cause.is_known else f"Not known which of {len(cause.names)}"
     lines = [f"{number}. {title}{which}: {_sure(cause.score)}{more}"]
+    if not cause.is_known:
+        lines += [f"   - {TITLES[name]}" for name in cause.names]
     lines.append(f"   {cause.text}")
     for step in cause.frames:
         path, frame = table.scan.place(step.number)
@@ -96,7 +97,7 @@ def _explain(args: Any, box: confined.Box) -> int:
     from fcvi.flows.causes import explain
     from fcvi.flows.table import Table
 
-    from .flows import about_capture, connections, left_out, none_of_ours, taken
+    from .flows import about_capture, connections, left_out, none_of_ours, old_edition, taken
 
     def make() -> Table:
         return Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
@@ -122,5 +123,5 @@ def _explain(args: Any, box: confined.Box) -> int:
         if len(unknown) > 20:
             print(f"{connections(len(unknown) - 20)} more failed; why is not known")
         if not causes and not unknown:
-            print(f"{connections(len(flows))}; nothing went wrong that the capture shows{left_out(table)}")
+            print(f"{connections(len(flows))}; nothing went wrong that the capture shows{left_out(table)}{old_edition(table)}")
     return status or (1 if causes else 4 if unknown else 0)

@@ -151,7 +151,8 @@ def _looked_at(file: File, table: Table, args: Any) -> Clocks:
 
 def about_capture(table: Table) -> list[str]:
     """What is to be known of the capture before anything that it shows is believed, a sentence each."""
-    return [*table.said, *(f"{said[0].upper()}{said[1:]}: it is not judged." for said in table.scan.artefacts)]
+    lacks = [table.lacking.words()] if table.lacking is not None and table.lacking.is_sampled else []
+    return [*table.said, *lacks, *(f"{said[0].upper()}{said[1:]}: it is not judged." for said in table.scan.artefacts)]
 
 
 _KINDS = ("frame", "cut off", "FIP", "of another protocol", "malformed", "of TCP with a part of a frame")
@@ -219,10 +220,16 @@ def _print(args: Any, rows: list[Row], table: Table) -> None:
 
 def _summary(count: int, table: Table) -> str:
     tally = table.scan.tally
-    old = f"; not followed: {tally.rev1} IUs of Rev 1.0 (1999)" if tally.rev1 else ""
+    old = old_edition(table)
     again = table.doubles()
     twice = f"; {again} repeat earlier ones and count once (two capture points, or a port mirrored both ways?)" if again else ""
     return f"{tally.records} records, {tally.fcvi} of FC-VI: {connections(count)}{left_out(table)}{old}{twice}"
+
+
+def old_edition(table: Table) -> str:
+    """What is of the edition of 1999, behind a semicolon; empty when there is none."""
+    count = table.scan.tally.rev1
+    return f"; not followed: {count} IUs of Rev 1.0 (1999)" if count else ""
 
 
 def left_out(table: Table) -> str:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Callable, Optional
 
 from .table import Flow, Step
 
 PROVEN, STRONG, PROBABLE, POSSIBLE, WEAK = 95, 90, 75, 60, 40
 R_A_TOV_US, E_D_TOV_US = 10_000_000, 2_000_000  # what FC-FS gives them where no login says otherwise
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a sentence says of frames, and whether they bear it out. about: the frame that it is about; absent: names of frames
+    that are not there, of its Exchange or behind it."""
+
+    words: str
+    holds: Callable[[], bool]
+    about: Optional[Step] = None
+    absent: tuple[str, ...] = ()
 
 
 @dataclass
@@ -23,6 +34,18 @@ class Cause:
     party: Optional[int] = None
     flow: Optional[Flow] = None
     more: int = 0  # further Connections with the same
+    claims: list[Claim] = field(default_factory=list)  # of the text; without one of them it is not told
+
+    def add(self, sentence: str, *claims: Claim) -> None:
+        """A further sentence, if its claims hold."""
+        if all(claim.holds() for claim in claims):
+            self.text += f" {sentence}"
+            self.claims += claims
+
+    @property
+    def is_borne_out(self) -> bool:
+        """Whether all that it says is so."""
+        return all(claim.holds() for claim in self.claims)
 
     @property
     def name(self) -> str:
@@ -73,4 +96,5 @@ TITLES = {
     "login-unanswered": "a login was not answered",
     "no-answer": "no frame of the other side is in the capture",
     "capture-gap": "the capture itself left frames out",
+    "keep-alive-stopped": "the keep-alives of FIP stopped, and the virtual link with them",
 }

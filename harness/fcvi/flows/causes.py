@@ -10,11 +10,17 @@ from typing import Iterator, Optional
 
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
+from .claims import absent, last_of, none_answered, not_rejected, nothing_lost, quiet, unanswered
+from .lacking import Lacking
+from .notices import SPEAKS_FOR
 from .rows import round_trips
 from .setups import setup
-from .silence import is_heard, logins, silence
+from .silence import is_heard, keep_alives, logins, silence
 from .scan import NONE
-from .table import REASONS, Flow, Step, Table, given_up
+from .names import REASONS
+from .table import Flow, Step, Table, given_up
+from .units import duration
+from .words import reasons
 
 _LONG_US = 100_000  # a silence inside a Message, or an answer, that is worth a word
 _MANY = 50  # times the usual latency
@@ -25,17 +31,17 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     found: list[Cause] = []
     unknown = []
     accepted = _accepted_peers(flows)
+    lacking = table.lacking = Lacking(table, flows)
     for flow in flows:
         flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
     for flow in flows:
-        causes = sorted(of_flow(table, flow, flows), key=lambda c: -c.score)
+        causes = sorted((c for c in of_flow(table, flow, flows) if c.is_borne_out), key=lambda c: -c.score)
+        if not causes and not lacking.is_sampled:
+            causes = [c for c in (silence(table, flow), keep_alives(table, flow)) if c is not None and c.is_borne_out][:1]
         for cause in causes:
             cause.flow = flow
-            _allow_for_gaps(table, cause)
-        if not causes and (silent := silence(table, flow)) is not None:
-            causes.append(silent)
-            silent.flow = flow
-            _allow_for_gaps(table, silent)
+            _allow_for_gaps(table, lacking, cause)
+            _notices(table, cause)
         if causes:
             found.append(causes[0])
             found += [c for c in causes[1:] if c.score >= PROBABLE and c.name not in causes[0].names]
@@ -43,7 +49,8 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             unknown.append(flow)
     if not found or all(c.name != "edition-mismatch" for c in found):
         found += _old_edition(table)
-    found += logins(table, flows)
+    if not lacking.is_sampled:
+        found += logins(table, flows)
     found += _damage(table, flows, found)
     grouped: dict[tuple[str, ...], Cause] = {}
     for cause in sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0)):
@@ -85,12 +92,28 @@ def _is_one_way(table: Table, flow: Flow) -> bool:
     return len(senders) < 2 and not all(is_heard(table, port) for port in flow.ids)
 
 
-def _allow_for_gaps(table: Table, cause: Cause) -> None:
+def _allow_for_gaps(table: Table, lacking: Lacking, cause: Cause) -> None:
     """What is not there may be what the capture left out."""
-    if table.scan.tally.gaps and cause.name in _MISSING:
-        cause.names += ("capture-gap",)
-        cause.score = min(cause.score, POSSIBLE)
-        cause.text += f" The capture says at {table.scan.tally.gaps} places that it left frames out: they may be those."
+    gaps = int(table.scan.tally.gaps)
+    if cause.name not in _MISSING or not (gaps or lacking.count):
+        return
+    cause.names += ("capture-gap",)
+    cause.score = min(cause.score, POSSIBLE)
+    if gaps:
+        cause.text += f" The capture says at {gaps} places that it left frames out: they may be those."
+    else:
+        cause.text += f" {lacking.words()} What is missing here may be of the same kind."
+
+
+def _notices(table: Table, cause: Cause) -> None:
+    """What the Fabric or a port reported of itself that speaks for a cause."""
+    for step in table.events:
+        says = step.what.get("says", "")
+        if says and any(word in says and cause.name in names for word, names in SPEAKS_FOR.items()):
+            what = "FPIN" if step.name == "FPIN" else "RDP"
+            cause.text += f" {what} of {step.sender:06X} reports: {says}."
+            cause.frames.append(step)
+            return
 
 
 # ---- refusals and logins ----
@@ -204,8 +227,19 @@ def _login(table: Table, flow: Flow) -> Iterator[Cause]:
                     f"{out[0].target:06X}: all its logins ended, and with them the Connection (7.7.1, 7.7.5).")  # fmt: skip
             yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged in anew", out)
             return
-        text = (f"{out[0].sender:06X} sent {out[0].name}, which ends the login and with it the Connection (7.7)." if out else "")
-        yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged out", out, out[0].sender if out else None)
+        if not out:
+            return
+        text = f"{out[0].sender:06X} sent {out[0].name}, which ends the login and with it the Connection (7.7)."
+        yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged out", out, out[0].sender,
+                    claims=[not_rejected(table, out[0]), quiet(table, flow, out[0])])  # fmt: skip
+        return
+    if flow.ended == "lost by link event":
+        out = flow.named("FIP Clear Virtual Links")[-1:]
+        named = out[0].what["words"]
+        text = (f"The FCF cleared {f'the virtual link of {named}' if named else 'its virtual links'} by FIP: the login ended, and "
+                "the Connection with it (7.7.1). No frame of the Connection follows.")  # fmt: skip
+        yield Cause(("login-lost",), PROVEN, text, "the log of the FCF: why it cleared the link", out,
+                    claims=[quiet(table, flow, out[0])])  # fmt: skip
         return
     if flow.state not in ("open", "closing", "closed") or flow.ended == "refused" or not flow.unanswered_count:
         return
@@ -215,10 +249,10 @@ def _login(table: Table, flow: Flow) -> Iterator[Cause]:
         again = step.name in ("FAN", "FLOGI") and {step.sender, step.target} & set(flow.ids)
         if (hit or again) and flow.first_us < step.time_us:
             waiting = [u for u in flow.unanswered if u["time_us"] >= step.time_us - 10_000_000]
-            way = table.scan.at(flow.index).way
-            if waiting and flow.ended != "disconnected" and max(w.last_answered for w in way) < step.number:
-                text = f"{step.name} tells of a change at one of the two ports, and Messages are not answered from then on."
-                yield Cause(("login-lost",), STRONG, text, "the switch's log of the port at that time", [step])
+            if waiting and flow.ended != "disconnected":
+                text = f"{step.name} tells of a change at one of the two ports, and no Message is answered from then on."
+                yield Cause(("login-lost",), STRONG, text, "the switch's log of the port at that time", [step], claims=[
+                    none_answered(table, flow, side, step.number, step) for side in (0, 1)])  # fmt: skip
                 return
 
 
@@ -271,7 +305,7 @@ def _link_answers(flow: Flow) -> Iterator[Cause]:
         if steps:
             who = "The Fabric" if steps[0].name.startswith("F") else "The port"
             text = f"{who} answered {words} to {len(steps)} frames of this Connection, first with {steps[0].name}"
-            text += f", reason {steps[0].what.get('code', 0):02X}h." if cause == "reject" else "."
+            text += f", {reasons(steps[0])}." if cause == "reject" else "."
             failed = is_failed(flow) or bool(flow.named("ABTS"))
             yield Cause((cause,), PROVEN if failed else POSSIBLE, text, "the counters of busy and reject at the switch; in class 2 "
                         "only", steps[:4])  # fmt: skip
@@ -341,21 +375,21 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
         first = lost[0]
         if not any(a.what["id"] == first.what["id"] - 1 for a in arrived):
             what = f"{first.what.get('missing', 0)} " + ("Messages" if first.what["why"] & why.SKIP else "bytes of the Message")
-            text = (f"{what} before frame {first.number} are not there, and the other side did not take the Message: they were "
-                    "lost before the capture point.")  # fmt: skip
+            text = (f"{what} before {table.scan.where(first.number)} are not there, and the other side did not take the Message: "
+                    "they were lost before the capture point.")  # fmt: skip
             yield Cause(("lost-message",), STRONG + 1, text, "a capture at the sender; discards on the path to this point",
                         [first, *(broken + aborts + gone)[:2]])  # fmt: skip
-    yield from _aborted(flow, aborts, waiting, lost, gone)
+    yield from _aborted(table, flow, aborts, waiting, lost, gone)
     unseen = [s for s in table.events if s.name == "ABTS" and {s.sender, s.target} == set(flow.ids)
               and flow.first_us < s.time_us <= flow.last_us]  # fmt: skip
     if unseen and not lost and not aborts and gone:
         names = ("lost-message", "busy", "reject") if table.scan.tally.acks else ("lost-message",)
-        text = (f"Frame {unseen[0].number} aborts an Exchange of which no frame is in the capture: the Message was sent and did "
+        text = (f"{table.scan.where(unseen[0].number).capitalize()} aborts an Exchange of which no frame is in the capture: the Message was sent and did "
                 "not reach the capture point.")  # fmt: skip
         after = unseen[0].what.get("after_us")
         if table.scan.tally.acks and after is not None and after < min(table.e_d_tov_us or E_D_TOV_US, E_D_TOV_US):
             names = ("busy", "reject")
-            text += (f" It was begun at most {after} us before the ABTS, which no timeout explains: its sender was told, by busy "
+            text += (f" It was begun at most {duration(after)} before the ABTS, which no timeout explains: its sender was told, by busy "
                      "or reject, of which the receiver sees nothing.")  # fmt: skip
         yield Cause(names, PROBABLE, text, "a capture at the sender", [unseen[0], *gone[:1]])
     elif (not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS")
@@ -367,8 +401,8 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
                     "a capture at the side that says so", gone[:2])  # fmt: skip
 
 
-def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]], lost: list[Step], gone: list[Step]
-             ) -> Iterator[Cause]:  # fmt: skip
+def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]], lost: list[Step],
+             gone: list[Step]) -> Iterator[Cause]:  # fmt: skip
     if not aborts:
         return
     aborts = [a for a in aborts if not a.what["ends"]]  # of the others no Response was to come (6.2.1)
@@ -377,19 +411,20 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
     first = aborts[0]
     side = first.what["side"]
     slot = waiting.get(first.what["of"])
+    message = table.scan.where(first.what["of"])
     if first.what.get("answered"):
         yield Cause(("lost-response",), STRONG,
-                    f"The Response to the Message of frame {first.what['of']} passed the capture point, "
+                    f"The Response to the Message of {message} passed the capture point, "
                     "yet the sender aborted the Message for want of it: it was lost after the capture point.",
                     "a capture at the sender of the Message", [first])  # fmt: skip
         return
     if slot is None and first.what.get("behind_us", E_D_TOV_US) < _LONG_US:
-        yield Cause(("given-up-early",), STRONG, f"The sender of the Message of frame {first.what['of']} aborted it "
-                    f"{first.what['behind_us']} us after it began, when the Response was on its way. No timeout is so short.",
+        yield Cause(("given-up-early",), STRONG, f"The sender of the Message of {message} aborted it "
+                    f"{duration(first.what['behind_us'])} after it began, when the Response was on its way. No timeout is so short.",
                     "the log of the sender", [first])  # fmt: skip
         return
     if slot is None:
-        yield Cause(("timeout-too-short",), STRONG + 3, f"The Response to the Message of frame {first.what['of']} came after the "
+        yield Cause(("timeout-too-short",), STRONG + 3, f"The Response to the Message of {message} came after the "
                     "ABTS that gave it up.", "R_A_TOV of the ports, and the length of the path: 5 us a km and way",
                     [first])  # fmt: skip
         return
@@ -397,27 +432,29 @@ def _aborted(flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]],
         return
     if _is_overtaken(flow, aborts):
         yield Cause(("out-of-order", "lost-message", "bit-errors"), PROBABLE,
-                    f"From the Message of frame {slot['number']} on none is answered. The answers to the ABTSs came in another "
+                    f"From the Message of {message} on none is answered. The answers to the ABTSs came in another "
                     "order than the ABTSs went, so frames overtake each other here, as they did on the way to the responder if "
                     "none was lost there.", "in-order delivery of switch (IOD, AptPolicy, DLS) and adapter: both have to be set "
-                    "alike", aborts[:4])  # fmt: skip
+                    "alike", aborts[:4], claims=[none_answered(table, flow, side, slot["number"], first)])  # fmt: skip
         return
     accused = [s for s in gone if s.sender == flow.ids[1 - side]]
     later = max((u["number"] for u in flow.unanswered if u["side"] == side), default=0)
     after = [s for s in aborts if s.what["of"] > first.what["of"] and not s.what.get("answered")]
     if later == slot["number"] and not accused and not after and first.what.get("answered_later"):
-        yield Cause(("lost-response",), STRONG, f"Later Messages than that of frame {slot['number']} were answered, so it had "
-                    "arrived: its Response was lost before the capture point.", "a capture at the responder", [first])  # fmt: skip
+        yield Cause(("lost-response",), STRONG, f"Later Messages than that of {message} were answered, so it had "
+                    "arrived: its Response was lost before the capture point.", "a capture at the responder", [first],
+                    claims=[unanswered(flow, slot["number"], first)])  # fmt: skip
     elif accused or after:
         yield Cause(("lost-message", "bit-errors", "out-of-order", "lost-response"), PROBABLE,
-                    f"From the Message of frame {slot['number']} on "
+                    f"From the Message of {message} on "
                     "none is answered: its responder stopped. A frame of it was lost after the capture point, or overtaken "
-                    "there.", "a capture at the responder", [first, *accused[:1]])  # fmt: skip
+                    "there.", "a capture at the responder", [first, *accused[:1]],
+                    claims=[none_answered(table, flow, side, slot["number"], first)])  # fmt: skip
     else:
         yield Cause(("lost-response", "lost-message", "bit-errors", "out-of-order"), PROBABLE,
-                    f"The Message of frame {slot['number']} is whole "
+                    f"The Message of {message} is whole "
                     "and has no Response: the Message was lost after the capture point, or its Response before it.",
-                    "a capture at the responder", [first])  # fmt: skip
+                    "a capture at the responder", [first], claims=[unanswered(flow, slot["number"], first)])  # fmt: skip
 
 
 def _left_open(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -427,9 +464,12 @@ def _left_open(table: Table, flow: Flow) -> Iterator[Cause]:
         return
     waited = table.last_us - asked[-1].time_us
     if waited > 2 * (table.r_a_tov_us or R_A_TOV_US):
-        text = (f"No FCVI_DISCONNECT_RESP came in {waited} us, and no ABTS, which the requester owes after FCVI_ULP_TIMEOUT "
+        text = (f"No FCVI_DISCONNECT_RESP came in {duration(waited)}, and no ABTS, which the requester owes after FCVI_ULP_TIMEOUT "
                 "(8.6.2 b).")  # fmt: skip
-        yield Cause(("lost-disconnect",), POSSIBLE, text, "a capture at each of the two ports", asked[-1:])
+        if getattr(table.lacking, "is_sampled", False):
+            return
+        yield Cause(("lost-disconnect",), POSSIBLE, text, "a capture at each of the two ports", asked[-1:],
+                    claims=[absent(flow, asked[-1], "DISCONNECT_RESP", "ABTS")])  # fmt: skip
 
 
 def _disconnects(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -470,8 +510,8 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
             if us < 4 * max(round_trips(table, flow)):
                 continue
             step = Step(frame, 0, flow.ids[side], flow.ids[1 - side], "Message", NONE, NONE)
-            text = (f"At frame {frame} {words} {us} us, with nothing lost; the usual answer takes {usual} us. Frames do not "
+            text = (f"At {table.scan.where(frame)} {words} {duration(us)}, with nothing lost; the usual answer takes {duration(usual)}. Frames do not "
                     "show credit, so a slow application looks the same in a Response that is late.")  # fmt: skip
             yield Cause(("credit-starvation",), POSSIBLE, text, "counters of time at zero credit and of discards by timeout at "
-                        "each switch port", [step])  # fmt: skip
+                        "each switch port", [step], claims=[nothing_lost(table, flow)])  # fmt: skip
             return

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fcvi.engine.words import file_name
 
-from .table import REASONS, discriminator, level
+from .names import REASONS
+from .table import discriminator, level
+from .units import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,7 +177,7 @@ def _end(r: Row, side: int) -> str:
 def _us(us: int) -> str:
     if us < 0:
         return "not seen"
-    return f"{us} us" if us < 10000 else f"{us / 1000:g} ms" if us < 10_000_000 else f"{us / 1e6:g} s"
+    return duration(us)
 
 
 def flat(r: Row) -> Row:

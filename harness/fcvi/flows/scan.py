@@ -109,6 +109,11 @@ class Scan:
         """The bytes of the frame."""
         return bytes(ffi.buffer(self._scan.seen.record.frame.bytes, self._length))
 
+    @property
+    def source(self) -> int:
+        """The Ethernet address that sent a frame of FIP."""
+        return int(self._scan.seen.record.source)
+
     def device_header(self) -> Optional[int]:
         """Where the Device_Header begins in the frame; None without one."""
         frame = self._scan.seen.frame

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from .cause import POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, Cause
+from .cause import POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, Cause, Claim
+from .claims import absent, never
 from .table import Flow, Step, Table
+from .units import duration
+from .words import reasons
 
 
 def setup(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -27,7 +30,9 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
         retried = position + 1 < len(requests)
         r_a_tov = table.r_a_tov_us or max(R_A_TOV_US, abts.time_us - rqst.time_us)
         watched = table.last_us - parts[-1].time_us > r_a_tov or parts[-1].number < flow.steps[-1].number
-        yield from _attempt(flow, rqst, abts, parts, named, retried, len(requests), watched)
+        for cause in _attempt(flow, rqst, abts, parts, named, retried, len(requests), watched):
+            cause.claims += _missing(flow, rqst, abts, named, cause)
+            yield cause
     if requests and requests[0].what["retry"] and len(requests) == 1:
         before = [s for s in [*aborts, *table.events] if s.name == "ABTS" and s.number < requests[0].number
                   and (s.sender, s.target) == (requests[0].sender, requests[0].target)][-1:]  # fmt: skip
@@ -42,6 +47,16 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
                         "a capture that begins earlier", shown)  # fmt: skip
 
 
+def _missing(flow: Flow, rqst: Step, abts: Step, named: dict[str, Step], cause: Cause) -> list[Claim]:
+    """What all sentences on an attempt say: the first IU that is not there is not there, and where it was given up for good
+    nothing was tried again."""
+    lost = next((name for name in ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3") if name not in named), None)
+    claims = [] if lost is None else [absent(flow, rqst, lost)]
+    if cause.names == ("lost-resp2",) and lost == "CONNECT_RESP2":
+        claims.append(never(flow, abts, "CONNECT_RQST"))
+    return claims
+
+
 def _withdrawal(flow: Flow, rqst: Step, abts: Step, resp2: Optional[Step]) -> Optional[Cause]:
     """A Disconnect with CONN_SETUP_ABORT that ended the setup before the ABTS: of an application (VI_APP_DISCON), or of a responder
     that had not seen RESP2 because it had not been sent.
@@ -52,7 +67,7 @@ def _withdrawal(flow: Flow, rqst: Step, abts: Step, resp2: Optional[Step]) -> Op
     gone, by_application = asked[0], bool(asked[0].what.get("by_application"))
     if not (by_application or gone.sender == rqst.sender or resp2 is None or resp2.number > gone.number):
         return None
-    text = (f"{gone.sender:06X} sent FCVI_DISCONNECT_RQST with CONN_SETUP_ABORT {gone.time_us - rqst.time_us} us after the "
+    text = (f"{gone.sender:06X} sent FCVI_DISCONNECT_RQST with CONN_SETUP_ABORT {duration(gone.time_us - rqst.time_us)} after the "
             f"request, for {'the application' if by_application else 'the provider'}.")  # fmt: skip
     answer = [s for s in flow.named("DISCONNECT_RESP") if s.is_of(gone)]
     return Cause(("withdrawn",), PROVEN, text, "the log of that side: VipDisconnect during the setup", [rqst, gone, *answer, abts])
@@ -63,10 +78,10 @@ def _unanswered(
 ) -> Cause:
     """A request without FCVI_CONNECT_RESP1. What looks alike is put in the order that the retry speaks for."""
     names = ["lost-resp1", "lost-request", "slow-accept"]
-    text = (f"No FCVI_CONNECT_RESP1 in {waited} us. The request was lost after the capture point, or its answer before it; both "
+    text = (f"No FCVI_CONNECT_RESP1 in {duration(waited)}. The request was lost after the capture point, or its answer before it; both "
             "look the same from here. An application that does not accept looks so too.")  # fmt: skip
     if arrived:
-        text = (f"No FCVI_CONNECT_RESP1 in {waited} us. BA_ACC names the responder's RX_ID, so the request had arrived: its answer "
+        text = (f"No FCVI_CONNECT_RESP1 in {duration(waited)}. BA_ACC names the responder's RX_ID, so the request had arrived: its answer "
                 "was lost before the capture point, or the application had not accepted yet.")  # fmt: skip
     again = next((s for s in flow.named("CONNECT_RQST") if s.time_us > abts.time_us), None)
     answer = next((s for s in flow.named("CONNECT_RESP1") if again is not None and s.ox_id == again.ox_id), None)
@@ -74,10 +89,10 @@ def _unanswered(
         back, took = acc.time_us - abts.time_us, answer.time_us - again.time_us
         if took > 2 * back + _IN_THE_PORT_US:
             names = ["lost-request", "slow-accept", "lost-resp1"]
-            text += (f" The retry was answered after {took} us and the ABTS after {back} us, as if the retry were news to the "
+            text += (f" The retry was answered after {duration(took)} and the ABTS after {duration(back)}, as if the retry were news to the "
                      "responder.")  # fmt: skip
         else:
-            text += f" The retry was answered as fast as the ABTS ({took} us), as if the responder had accepted before."
+            text += f" The retry was answered as fast as the ABTS ({duration(took)}), as if the responder had accepted before."
     if arrived:
         names.remove("lost-request")
     return Cause(tuple(names), PROBABLE, text, "a capture at the responder", shown)
@@ -98,18 +113,18 @@ def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[
     shown = [s for s in (rqst, resp1, resp2, resp3, abts, acc) if s is not None]
     if late is not None:
         far = back * 2 >= waited or acc is None
-        text = f"{late.name} came {late.time_us - abts.time_us} us after the ABTS that gave it up ({waited} us after the request)."
+        text = f"{late.name} came {duration(late.time_us - abts.time_us)} after the ABTS that gave it up ({duration(waited)} after the request)."
         if far:
             yield Cause(("timeout-too-short",), PROVEN, text, "the length of the path: 5 us a km and way; R_A_TOV of switch and "
                         "adapter", shown)  # fmt: skip
         else:
-            text += f" The answer to the ABTS itself took {back} us, so the path is short and the application was slow."
+            text += f" The answer to the ABTS itself took {duration(back)}, so the path is short and the application was slow."
             yield Cause(("slow-accept", "timeout-too-short"), STRONG, text, "the responder's application log", shown)
     elif resp1 is None:
         if rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) == _NO_SUCH_EXCHANGE:
-            yield Cause(("lost-request",), STRONG, "BA_RJT says that the responder knows no such Exchange: the request did not "
-                        "arrive, and was lost after the capture point.", "a capture at the responder",
-                        [*shown, rejected])  # fmt: skip
+            text = (f"BA_RJT says that the responder knows no such Exchange, {reasons(rejected)}: the request did not arrive, and "
+                    "was lost after the capture point.")  # fmt: skip
+            yield Cause(("lost-request",), STRONG, text, "a capture at the responder", [*shown, rejected])
         else:
             arrived = acc is not None and acc.what.get("acc_rx_id", 0xFFFF) != 0xFFFF
             yield _unanswered(flow, rqst, abts, acc, waited, shown, arrived)
@@ -121,7 +136,7 @@ def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[
                         "or none.", "a capture at the requester; the length of the path", shown)  # fmt: skip
         elif again and acc is not None and again[0].time_us - acc.time_us > abts.time_us - resp1.time_us:
             yield Cause(("slow-accept", "timeout-too-short", "lost-resp1"), PROBABLE, f"FCVI_CONNECT_RESP1 was sent only "
-                        f"{abts.time_us - resp1.time_us} us before the ABTS came, which is less than the way there and back: "
+                        f"{duration(abts.time_us - resp1.time_us)} before the ABTS came, which is less than the way there and back: "
                         "the two passed each other.", "a capture at the requester; the responder's application log",
                         shown)  # fmt: skip
         elif retried:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from .cause import POSSIBLE, R_A_TOV_US, WEAK, Cause
+from .claims import absent, no_login, none_answered, quiet, unanswered
+from .fip import VN_PORT_US
 from .table import Flow, Step, Table
+from .units import duration
+from .words import reasons
 
 #: What may have become of a setup, by the IU that came last of it.
 _SETUPS = {
@@ -38,7 +42,7 @@ def silence(table: Table, flow: Flow) -> Optional[Cause]:
     waited = table.last_us - flow.last_us
     if waited <= limit_us(table):
         return None
-    cause = _setup(flow, waited) if flow.ended == "setup not finished" else _message(flow, waited)
+    cause = _setup(table, flow, waited) if flow.ended == "setup not finished" else _message(table, flow, waited)
     unheard = [port for port in flow.ids if not is_heard(table, port)]
     if cause is not None and unheard:
         cause.names, cause.score = ("no-answer",), WEAK
@@ -46,34 +50,40 @@ def silence(table: Table, flow: Flow) -> Optional[Cause]:
     return cause
 
 
-def _setup(flow: Flow, waited: int) -> Optional[Cause]:
+def _setup(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
     last = next((s for s in reversed(flow.steps) if s.name in _SETUPS), None)
     if last is None or flow.named("ABTS", "DISCONNECT_RQST"):
         return None
     names, missing = _SETUPS[last.name]
-    text = (f"No {missing} came in {waited} us, no ABTS, and no other frame of this Connection: a setup ends within "
+    text = (f"No {missing} came in {duration(waited)}, no ABTS, and no other frame of this Connection: a setup ends within "
             "FCVI_ULP_TIMEOUT (8.5.2, 8.5.3 a).")  # fmt: skip
     shown = flow.named("CONNECT_RQST")[-1:]
-    return Cause(names, POSSIBLE, text, "a capture at each of the two ports", shown if last in shown else [*shown, last])
+    return Cause(names, POSSIBLE, text, "a capture at each of the two ports", shown if last in shown else [*shown, last],
+                 claims=[absent(flow, last, missing[5:], "ABTS"), quiet(table, flow, last)])  # fmt: skip
 
 
-def _message(flow: Flow, waited: int) -> Optional[Cause]:
-    if flow.state != "open" or not flow.unanswered:
+def _message(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
+    if flow.state != "open" or not flow.unanswered or flow.named("ABTS"):
         return None
-    last = max(flow.unanswered, key=lambda u: u["time_us"])
-    if flow.last_us > last["time_us"]:
-        return None  # what went on behind it says that it was answered, or given up
+    way = table.scan.at(flow.index).way
+    pending = [u for u in flow.unanswered if int(way[u["side"]].last_answered) < u["number"]]
+    if not pending:
+        return None  # a later one was answered, and its sender went on as if this one had been
+    last = max(pending, key=lambda u: u["time_us"])
     side = last["side"]
     step = Step(last["number"], last["time_us"], flow.ids[side], flow.ids[1 - side], "Message", last["ox_id"], 0xFFFF)
     if last["whole"]:
         names = ("lost-response", "lost-message", "port-silent")
-        text = f"The Message of frame {last['number']} is whole and has no Response"
+        text = f"The Message of {table.scan.where(last['number'])} is whole and has no Response"
     else:
         names = ("lost-message", "port-silent", "credit-starvation")
-        text = f"The Message of frame {last['number']} stops before its end"
-    text += (f", and no frame of this Connection came in {waited} us. Its sender owes an ABTS after R_A_TOV "
+        text = f"The Message of {table.scan.where(last['number'])} stops before its end"
+    text += (f", and no frame of this Connection came in {duration(waited)}. Its sender owes an ABTS after R_A_TOV "
              "(8.4.2 a).")  # fmt: skip
-    return Cause(names, POSSIBLE, text, "a capture at each of the two ports", [step])
+    latest = Step(flow.last, flow.last_us, flow.ids[side], flow.ids[1 - side], "Message", last["ox_id"], 0xFFFF)
+    return Cause(names, POSSIBLE, text, "a capture at each of the two ports", [step],
+                 claims=[unanswered(flow, last["number"], step), none_answered(table, flow, side, last["number"], step),
+                         quiet(table, flow, latest)])  # fmt: skip
 
 
 # ---- logins ----
@@ -97,25 +107,21 @@ def logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
         refused = [s for s in answers if s.name in _REFUSALS and (s.name != "LS_RJT" or s.what.get("of") == "PLOGI")]
         refused = [s for s in refused if any(s.ox_id == one.ox_id for one in asked)]
         if refused:
-            yield _refused(refused, sender, target, asked)
+            cause = _refused(refused, sender, target, asked)
         elif table.last_us - asked[-1].time_us > limit_us(table) and not {sender, target} <= speak:
-            yield _unanswered(table, asked)
+            cause = _unanswered(table, asked)
+        else:
+            continue
+        cause.claims.append(no_login(table, asked[-1]))
+        if cause.is_borne_out:
+            yield cause
 
 
 def _refused(refused: list[Step], sender: int, target: int, asked: list[Step]) -> Cause:
-    from fcvi.fc.codec import FIELDS
-
-    last = refused[-1]
     times = f"{len(refused)} times" if len(refused) > 1 else "once"
-    text = f"PLOGI of {sender:06X} to {target:06X} was rejected {times} by {last.name}"
-    if last.name == "LS_RJT" and "reason" in last.what:
-        words = [dict(FIELDS["LS_RJT"][name].codes).get(last.what[key], "") for name, key in
-                 (("LS_Reason", "reason"), ("LS_Explanation", "explanation"))]  # fmt: skip
-        text += f", reason {last.what['reason']:02X}h ({words[0] or 'unknown'}), "
-        text += f"explanation {last.what['explanation']:02X}h ({words[1] or 'unknown'})"
-    elif "code" in last.what:
-        text += f", reason {last.what['code']:02X}h"
-    text += ". Without a login there is no Connection (7.7.1)."
+    why = reasons(refused[-1])
+    text = f"PLOGI of {sender:06X} to {target:06X} was rejected {times} by {refused[-1].name}{', ' if why else ''}{why}."
+    text += " Without a login there is no Connection (7.7.1)."
     return Cause(("login-refused",), 90, text, "zoning and the settings of both ports; the log of the port that rejects",
                  [*asked[:1], *refused[:3]])  # fmt: skip
 
@@ -124,5 +130,26 @@ def _unanswered(table: Table, asked: list[Step]) -> Cause:
     last = asked[-1]
     name, score = ("login-unanswered", POSSIBLE) if is_heard(table, last.target) else ("no-answer", WEAK)
     text = (f"PLOGI of {last.sender:06X} to {last.target:06X} ({len(asked)} in all) had no answer in "
-            f"{table.last_us - last.time_us} us. Without a login there is no Connection (7.7.1).")  # fmt: skip
+            f"{duration(table.last_us - last.time_us)}. Without a login there is no Connection (7.7.1).")  # fmt: skip
     return Cause((name,), score, text, "whether that port is there; a capture at it", asked[-2:])
+
+
+# ---- virtual links ----
+
+
+def keep_alives(table: Table, flow: Flow) -> Optional[Cause]:
+    """The keep-alives of one of its ports stopped, and nothing of the Connection follows: the virtual link ended, and the login
+    with it."""
+    for station, gone_us in table.alive.stopped(table.last_us):
+        port = station.port if station.port is not None else table.stations.get(station.source, station.source & 0xFFFFFF)
+        if station.network != flow.network or port not in flow.ids or not flow.first_us <= station.time_us:
+            continue
+        step = Step(station.number, station.time_us, port, 0xFFFFFE, "FIP Keep Alive", 0xFFFFFFFF, 0xFFFFFFFF)
+        period_us = VN_PORT_US if station.port is not None else table.alive.period_us or 8_000_000
+        text = (f"The keep-alives of {port:06X} stop {duration(gone_us)} before the capture ends; after two and a half periods "
+                f"({duration(5 * period_us // 2)}) the FCF takes the virtual link for gone, and the login with it (7.7.1).")  # fmt: skip
+        after = Step(station.number, station.time_us + 5 * period_us // 2, port, 0xFFFFFE, "", 0, 0)
+        if flow.last_us > after.time_us:
+            continue
+        return Cause(("keep-alive-stopped", "port-silent"), POSSIBLE, text, "the log of the FCF, and of that port", [step])
+    return None

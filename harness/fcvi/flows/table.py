@@ -8,7 +8,9 @@ from _fcvi import ffi, lib
 
 from fcvi.capture.limits import Limits
 
+from . import fip, notices, words
 from . import scan as why
+from .names import IU, REASONS
 from .scan import NONE, Scan
 
 TYPE_CHECKING = False
@@ -26,16 +28,11 @@ _RECENT, _RECENT_US = 256, 200_000  # control frames that are known again, and f
 _ELS = {
     0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x50: "PDISC", 0x51: "FDISC",
     0x52: "ADISC", 0x54: "FARP-REQ", 0x55: "FARP-REPLY", 0x60: "FAN", 0x61: "RSCN", 0x62: "SCR", 0x20: "PRLI", 0x21: "PRLO",
-    0x13: "REC",
+    0x13: "REC", 0x16: "FPIN", 0x18: "RDP",
 }  # fmt: skip
 _BLS = {0x80: "NOP", 0x81: "ABTS", 0x82: "RMC", 0x84: "BA_ACC", 0x85: "BA_RJT", 0x86: "PRMT"}
 _LINK = {
     0xC0: "ACK_1", 0xC1: "ACK_0", 0xC2: "P_RJT", 0xC3: "F_RJT", 0xC4: "P_BSY", 0xC5: "F_BSY", 0xC6: "F_BSY", 0xC7: "LCR",
-}  # fmt: skip
-_IU = {
-    0x00: "SEND_RQST", 0x01: "WRITE_RQST", 0x02: "READ_RQST", 0x08: "SEND_RESP", 0x09: "WRITE_RESP", 0x0A: "READ_RESP",
-    0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1", 0x19: "CONNECT_RESP2", 0x1A: "CONNECT_RESP3",
-    0x1B: "DISCONNECT_RESP",
 }  # fmt: skip
 # What Rev 1.0 of 1999 sends with a Device_Header of 16 bytes, and the standard with one of 32
 _OLD = {
@@ -49,14 +46,6 @@ _RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
 _MOST_OLD = 4096  # frames of Rev 1.0 that are kept
 _DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
-REASONS = {
-    0x01: "No Discriminator Match", 0x02: "Connect Timeout", 0x03: "No Waiting Remote Connectionpoint", 0x04: "Connect Reject",
-    0x05: "Concurrent Matching Peer Requests", 0x20: "Invalid Service Parm", 0x21: "Protocol Error", 0x22: "Transport Error",
-    0x40: "Transport Error", 0x41: "RDMA Protection Error", 0x42: "Remote Descriptor Error",
-    0x43: "Remote RDMA Write Protection Error", 0x44: "Remote RDMA Write Data Error", 0x45: "Remote RDMA Write Packet Abort",
-    0x46: "Remote RDMA Transport Error", 0x47: "Remote RDMA Read Protection Error", 0x48: "Protocol Error",
-    0x49: "Connection Setup Timeout", 0x4A: "Connection Does Not Exist", 0x4B: "Disconnect Accept",
-}  # fmt: skip
 _F_PORT = 0xFFFFFE
 _WORD = Struct(">I").unpack_from
 _HEADER, _ID = Struct(">II8xHH").unpack_from, 0xFFFFFF  # of a Frame_Header: D_ID, S_ID, OX_ID, RX_ID
@@ -101,10 +90,8 @@ class Step:
         return {self.sender, self.target}
 
     def words(self) -> str:
-        """One line."""
-        more = "".join(f" {name} {value}" for name, value in self.what.items() if isinstance(value, (int, str)) and name != "dh")
-        exchange = f" OX {self.ox_id:04X}" if self.ox_id != NONE else ""
-        return f"{self.name} {self.sender:06X}>{self.target:06X}{exchange}{more}"
+        """One line, with numbers and names as `fcvi decode` has them."""
+        return words.line(self)
 
 
 class Flow:
@@ -187,6 +174,11 @@ class Table:
         self._recent: dict[tuple[int, bytes], int] = {}  # control frames and when they came
         self._older: dict[tuple[int, bytes], int] = {}  # those before, of which there are as many
         self._doubles = 0
+        self.lacking: Any = None  # what explain found that the capture lacks
+        self.clears: list[tuple[int, Step]] = []  # FIP Clear Virtual Links of a network
+        self.alive = fip.Alive()
+        self.stations: dict[int, int] = {}  # N_Port_ID of the Ethernet address that logged in by FIP
+        self._asked_by: dict[int, int] = {}  # Ethernet address of a login by FIP, by its OX_ID
         self.files: list[File] = []
         self.said: list[str] = []  # of the clocks and the order of the files, a sentence each
         self.orphans = self.pairs = 0  # answers without a question before them, and others, of control frames
@@ -210,11 +202,14 @@ class Table:
     def _record(self) -> None:
         scan = self.scan
         bits, time_us, step, flow = scan.why, scan.time_us, None, None
+        if bits & why.FIP:
+            self._fip(scan.data(), scan.source)
+            bits = 0
         if bits & _CONTROL:
             data = scan.data()
             if bits & why.DAMAGED or not self._was_there(data, time_us):
                 step = self._control(data)
-        if bits != why.CONTROL:
+        if bits and bits != why.CONTROL:
             flow = self._flow_of(scan.flow) if scan.flow != NONE else None
             if bits & why.MERGED:
                 gone = self.flows.pop(scan.other, None)
@@ -287,7 +282,7 @@ class Table:
             what["earlier"] = scan.earlier
         if scan.why & why.FAILED:
             what["flags"] = data[at + 5] & 15
-        return self._step(_IU.get(data[at + 4], f"opcode {data[at + 4]:02X}h"), data, what)
+        return self._step(IU.get(data[at + 4], f"opcode {data[at + 4]:02X}h"), data, what)
 
     # ---- frames that are no Messages ----
 
@@ -398,6 +393,10 @@ class Table:
             self._els[key] = name
             if name in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
                 self._login(network, step, data, name)
+        if name == "FPIN":
+            step.what["says"] = notices.of_fpin(data[24:])
+        elif name == "LS_ACC" and step.what["of"] == "RDP":
+            step.what["says"] = notices.of_rdp(data[24:])
         if name == "RSCN":
             step.what["pages"] = [(data[i] & 3, number(data, i + 1, 3)) for i in range(28, len(data) - 3, 4)]
         self._event(step)
@@ -453,6 +452,29 @@ class Table:
                 flow.ended_by = by
                 self._close(flow)
 
+    def _fip(self, data: bytes, source: int) -> None:
+        """A frame of FIP: the login services in it are read as any other, and what ends a virtual link is kept."""
+        network, told = self.scan.network, fip.read(data)
+        if told is None:
+            return
+        for frame in told.frames:
+            if frame[0] == 0x22:
+                self._asked_by[number(frame, 16, 2)] = source
+            step = self._link_service(network, frame)
+            if frame[0] == 0x23 and step.what.get("of") in ("FLOGI", "FDISC") and step.target:
+                self.stations[self._asked_by.pop(step.ox_id, 0)] = step.target
+        if told.is_clear:
+            what = {"ports": told.ports, "words": ", ".join(f"{port:06X}" for port in told.ports)}
+            target = told.ports[0] if told.ports else 0
+            step = Step(self.scan.number, self.scan.time_us, _F_PORT, target, "FIP Clear Virtual Links", NONE, NONE, what)
+            self._event(step)
+            self.clears.append((network, step))
+        elif told.is_keep_alive:
+            port = told.ports[0] if told.ports else None
+            self.alive.heard(network, source, port, (self.scan.number, self.scan.time_us))
+        elif told.period_us:
+            self.alive.period_us = told.period_us
+
     # ---- setup and Disconnect ----
 
     def _is_old(self, step: Step) -> None:
@@ -473,7 +495,7 @@ class Table:
             self._is_old(step)
             self._event(step)
             return step
-        name = _IU.get(opcode) or f"opcode {opcode:02X}h"
+        name = IU.get(opcode) or f"opcode {opcode:02X}h"
         what: dict[str, Any] = {"connection_id": _WORD(data, at + 28)[0] if len(data) >= at + 32 else NONE}
         if opcode in _WITH_STATUS:
             what["refused"], what["reason"] = flags & 1, data[at + 13]
@@ -491,7 +513,7 @@ class Table:
             if opcode == _CONNECT_RQST:
                 self._request(network, step, body, flags & 7)
                 return step
-        elif opcode not in _IU:
+        elif opcode not in IU:
             self._event(step)
             return step
         else:
@@ -637,6 +659,15 @@ class Table:
             found.append(now)
         return sorted(found, key=lambda flow: flow.first)
 
+    def _is_cleared(self, flow: Flow) -> bool:
+        """A Clear Virtual Links names one of its ports, and nothing of it follows."""
+        for network, step in self.clears:
+            named = not step.what["ports"] or set(flow.ids) & set(step.what["ports"])
+            if network == flow.network and named and flow.first < step.number and flow.last <= step.number:
+                flow.add(step)
+                return True
+        return False
+
     def finish(self) -> list[Flow]:
         """The captures are over: all Connections, in the order of their first frames."""
         for flow in self.flows.values():
@@ -645,6 +676,8 @@ class Table:
             if c.first:
                 flow.first, flow.first_us = min((flow.first or c.first, flow.first_us or c.first_us), (c.first, c.first_us))
                 flow.last, flow.last_us = max((flow.last, flow.last_us), (c.last, c.last_us))
+            if not flow.ended and self._is_cleared(flow):
+                flow.ended = "lost by link event"
             if not flow.ended:
                 flow.ended = "open" if flow.state == "open" else "setup not finished"
             if flow.ended == "disconnected" and flow.named("ABTS") and flow.unanswered_count:

@@ -1,0 +1,75 @@
+"""Claims: what sentences about a Connection say of frames that are there or are not, asked of all that the table kept."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from .cause import Claim
+from .table import Flow, Step, Table
+
+
+def absent(flow: Flow, of: Step, *names: str, until: Optional[Step] = None) -> Claim:
+    """No frame with one of these names is in the Exchange of a frame, behind it and before another."""
+
+    def holds() -> bool:
+        end = until.number if until is not None else float("inf")
+        return not any(s.is_of(of) and s.name in names and of.number < s.number < end for s in flow.steps)
+
+    return Claim(f"no {' or '.join(names)} in the Exchange", holds, of, names)
+
+
+def never(flow: Flow, after: Step, *names: str) -> Claim:
+    """No frame with one of these names is on the Connection behind a frame."""
+    return Claim(f"no {' or '.join(names)} follows", lambda: not any(s.number > after.number for s in flow.named(*names)), after,
+                 names)  # fmt: skip
+
+
+def last_of(table: Table, flow: Flow) -> int:
+    """The last frame of a Connection; those that ask for its end, and what they are answered, are not counted."""
+    counted = int(table.scan.at(flow.index).last)
+    ends = ("LOGO", "PRLO", "PLOGI", "LS_ACC", "FIP Clear Virtual Links")
+    return max([counted, *(s.number for s in flow.steps if s.name not in ends)])
+
+
+def quiet(table: Table, flow: Flow, after: Step) -> Claim:
+    """No frame of the Connection follows."""
+    return Claim("no frame of the Connection follows", lambda: last_of(table, flow) <= after.number, after, ("SEND_RQST",))
+
+
+def none_answered(table: Table, flow: Flow, side: int, since: int, about: Optional[Step] = None) -> Claim:
+    """No Message of a side is answered from one on, which is named by its first frame."""
+    return Claim("no later Message is answered", lambda: int(table.scan.at(flow.index).way[side].last_answered) < since, about,
+                 ("SEND_RESP",))  # fmt: skip
+
+
+def unanswered(flow: Flow, number: int, about: Optional[Step] = None) -> Claim:
+    """A Message has no Response; it is named by its first frame."""
+    left_off = flow.unanswered_count > len(flow.unanswered)
+    return Claim("the Message has no Response", lambda: left_off or any(u["number"] == number for u in flow.unanswered), about,
+                 ("SEND_RESP",))  # fmt: skip
+
+
+def nothing_lost(table: Table, flow: Flow) -> Claim:
+    """No bytes and no Messages of the Connection are missing."""
+    way = table.scan.at(flow.index).way
+    return Claim("nothing is missing", lambda: not any(w.gaps for w in (way[0], way[1])))
+
+
+def no_login(table: Table, asked: Step) -> Claim:
+    """No PLOGI of the two ports is accepted behind a frame."""
+
+    def holds() -> bool:
+        return not any(s.name == "LS_ACC" and s.what.get("of") == "PLOGI" and s.ports == asked.ports and s.number > asked.number
+                       for s in table.events)  # fmt: skip
+
+    return Claim("no PLOGI is accepted", holds, asked, ("LS_ACC",))
+
+
+def not_rejected(table: Table, asked: Step) -> Claim:
+    """A link service is not rejected."""
+
+    def holds() -> bool:
+        return not any(s.name in ("LS_RJT", "P_RJT", "F_RJT") and s.ports == asked.ports and s.ox_id == asked.ox_id
+                       and s.number > asked.number for s in table.events)  # fmt: skip
+
+    return Claim("it is not rejected", holds, asked, ("LS_RJT",))

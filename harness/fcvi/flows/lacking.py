@@ -1,0 +1,45 @@
+"""What a capture lacks as its own frames show: what was answered, or went on as if it had been, had been sent."""
+
+from __future__ import annotations
+
+from .scan import GAP, SKIP, UNASKED
+from .table import Flow, Table
+
+_TURNS = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
+_FEW, _SHARE = 3, 0.02  # of the frames of FC-VI: more than that is no accident
+_WELL = ("open", "disconnected")
+
+
+class Lacking:
+    """Frames that were sent, and received, and are not in the capture. count: places; is_sampled: the capture leaves frames out
+    all the time, so that nothing can be concluded from what is not there."""
+
+    def __init__(self, table: Table, flows: list[Flow]) -> None:
+        self.count, self._first, self._where = 0, 0, table.scan.where
+        for flow in flows:
+            self._look(table, flow)
+        self.is_sampled = self.count >= max(_FEW, _SHARE * int(table.scan.tally.fcvi))
+
+    def _note(self, number: int, count: int = 1) -> None:
+        self._first = min(self._first or number, number)
+        self.count += count
+
+    def _look(self, table: Table, flow: Flow) -> None:
+        c = table.scan.at(flow.index)
+        for rqst in (s for s in flow.steps if s.name in _TURNS):
+            turn = _TURNS.index(rqst.name)
+            if turn >= 2 and not any(s.is_of(rqst) and s.name == _TURNS[turn - 1] for s in flow.steps):
+                self._note(rqst.number)  # nobody goes on without the turn before, unless its frame begins the capture
+        if flow.setup_seen and (unasked := [s for s in flow.steps if s.what.get("why", 0) & UNASKED]):
+            self._note(unasked[0].number, len(unasked))
+        goes_on = flow.ended in _WELL and not flow.reason and not flow.named("ABTS") and flow.level != 1
+        if goes_on and (gaps := int(c.way[0].gaps) + int(c.way[1].gaps)):
+            odd = [s.number for s in flow.steps if s.what.get("why", 0) & (GAP | SKIP)]
+            late = int(c.way[0].late) + int(c.way[1].late)
+            if gaps > late:
+                self._note(odd[0] if odd else flow.first, gaps - late)
+
+    def words(self) -> str:
+        """A sentence."""
+        return (f"The capture lacks frames in {self.count} places where what follows shows that they were sent and taken (first "
+                f"before {self._where(self._first)}).")  # fmt: skip
