@@ -6,7 +6,8 @@
 enum {
     LOOKED_AT = 200000, /* records */
     SENDERS = 256,
-    FEW = 3, /* frames that may be damaged by chance one after the other */
+    FEW = 3,    /* frames that may be damaged by chance one after the other, */
+    ALMOST = 2, /* and of which one would have to be good, since it was answered */
     HEADER = 24
 };
 
@@ -131,7 +132,7 @@ static bool has_no_crc(const struct sender *s)
 {
     if (s->good != 0 || s->bad == 0)
         return false;
-    return s->constant == s->bad || (s->bad >= FEW && s->answered >= FEW);
+    return s->constant == s->bad || (s->bad >= ALMOST && s->answered != 0);
 }
 
 void fcvi_point_conclude(struct point *p, bool is_whole)

@@ -639,6 +639,14 @@ static void take_rev1(struct fcvi_flows *f, const struct fcvi_frame *v, struct f
         seen->why |= FCVI_FLOW_CONTROL;
 }
 
+/* A link service that is cut off says at least who sent it to whom, and which it is. */
+static bool is_cut_service(const struct flows_unit *u)
+{
+    const struct fcvi_input *f = &u->record->frame;
+    return u->record->kind == CAPTURE_CUT && u->extent == JUDGE_CUT_NOTHING && f->length >= 28 &&
+           (f->bytes[0] == 0x22 || f->bytes[0] == 0x23) && f->bytes[8] == 0x01;
+}
+
 /* Whether the frame says anything of Connections. */
 static bool count_record(struct fcvi_flows *f, const struct flows_unit *u)
 {
@@ -660,6 +668,7 @@ bool fcvi_flows_take(struct fcvi_flows *f, const struct flows_unit *u, struct fc
     *seen = (struct fcvi_flow_seen){0, FCVI_FLOW_NONE, FCVI_FLOW_NONE, 0, 0, 0};
     if (!count_record(f, u)) {
         seen->why |= u->record->kind == CAPTURE_FIP ? FCVI_FLOW_FIP : 0u;
+        seen->why |= is_cut_service(u) ? FCVI_FLOW_CONTROL : 0u;
         return seen->why != 0;
     }
     seen->why |= u->found ? FCVI_FLOW_FOUND : 0u;

@@ -108,8 +108,7 @@ def _ms(value: str) -> int:
 def taken(command: str, files: list[str], make: Callable[[], Table], args: Any) -> tuple[Table, int]:
     """Take the files in: the table, and 0 or the exit status when one cannot be read; what was read until then stays. What the
     frames say against the order of a file, or against its clock, is heard, and the files are read a second time."""
-    from fcvi.capture.scan import Order
-    from fcvi.flows.clocks import Clocks
+    from fcvi.capture.scan import ANYBODY, Order
 
     table = make()
     asked = Order(args.reorder * 1000, renumber=True)
@@ -119,8 +118,9 @@ def taken(command: str, files: list[str], make: Callable[[], Table], args: Any) 
     looked = {file.path: _looked_at(file, table, args) for file in table.files}
     if any(clocks.order for clocks in looked.values()):
         table = make()
+        table.blur_us = max((abs(s.us) for c in looked.values() for s in c.order.shifts if s.s_id != ANYBODY), default=0)
         _take_in("", files, table, {path: clocks.order for path, clocks in looked.items()})
-    table.said = [said for clocks in looked.values() if isinstance(clocks, Clocks) for said in clocks.said]
+    table.said = [said for clocks in looked.values() for said in clocks.said]
     return table, status
 
 
@@ -144,14 +144,18 @@ def _looked_at(file: File, table: Table, args: Any) -> Clocks:
     from fcvi.flows.silence import limit_us
 
     late, _, pause_us = file.clock
-    if file.is_file and (late or pause_us > limit_us(table) or (file.orphans > 1 and file.orphans * 4 >= file.answers)):
+    is_quick = int(table.scan.tally.records) < _QUICK
+    if file.is_file and (late or pause_us > limit_us(table) or (file.orphans and (is_quick or file.orphans * 4 >= file.answers))):
         return look(file.path, args.limits, file.clock, limit_us(table))
     return Clocks()
 
 
+_QUICK = 20_000  # records that are looked at again for a single answer without its question
+
+
 def about_capture(table: Table) -> list[str]:
     """What is to be known of the capture before anything that it shows is believed, a sentence each."""
-    lacks = [table.lacking.words()] if table.lacking is not None and table.lacking.is_sampled else []
+    lacks = [table.lacking.words()] if table.lacking is not None and table.lacking.count else []
     return [*table.said, *lacks, *(f"{said[0].upper()}{said[1:]}: it is not judged." for said in table.scan.artefacts)]
 
 

@@ -10,7 +10,7 @@ from typing import Iterator, Optional
 
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
-from .claims import absent, last_of, none_answered, not_rejected, nothing_lost, quiet, unanswered
+from .claims import absent, none_answered, not_rejected, nothing_lost, quiet, unanswered
 from .lacking import Lacking
 from .notices import SPEAKS_FOR
 from .rows import round_trips
@@ -36,7 +36,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
         flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
     for flow in flows:
         causes = sorted((c for c in of_flow(table, flow, flows) if c.is_borne_out), key=lambda c: -c.score)
-        if not causes and not lacking.is_sampled:
+        if not causes and not lacking.count:
             causes = [c for c in (silence(table, flow), keep_alives(table, flow)) if c is not None and c.is_borne_out][:1]
         for cause in causes:
             cause.flow = flow
@@ -49,7 +49,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             unknown.append(flow)
     if not found or all(c.name != "edition-mismatch" for c in found):
         found += _old_edition(table)
-    if not lacking.is_sampled:
+    if not lacking.count:
         found += logins(table, flows)
     found += _damage(table, flows, found)
     grouped: dict[tuple[str, ...], Cause] = {}
@@ -75,7 +75,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     yield from _link_answers(flow)
     yield from _errors(flow)
     if _is_one_way(table, flow):
-        if is_failed(flow) or flow.unanswered_count:
+        if is_failed(flow) or (flow.unanswered_count and not table.lacking.count):
             yield Cause(("no-answer",), WEAK, "No frame of one of the two ports is in the capture: that port is not there, or the "
                         "capture shows one direction only.", "a capture of both directions", flow.steps[:3])  # fmt: skip
         return
@@ -243,7 +243,7 @@ def _login(table: Table, flow: Flow) -> Iterator[Cause]:
         return
     if flow.state not in ("open", "closing", "closed") or flow.ended == "refused" or not flow.unanswered_count:
         return
-    for step in table.events:
+    for step in () if table.lacking.count else table.events:
         pages = step.what.get("pages", [])
         hit = step.name == "RSCN" and any(_covers(kind, ident, port) for kind, ident in pages for port in flow.ids)
         again = step.name in ("FAN", "FLOGI") and {step.sender, step.target} & set(flow.ids)
@@ -466,7 +466,7 @@ def _left_open(table: Table, flow: Flow) -> Iterator[Cause]:
     if waited > 2 * (table.r_a_tov_us or R_A_TOV_US):
         text = (f"No FCVI_DISCONNECT_RESP came in {duration(waited)}, and no ABTS, which the requester owes after FCVI_ULP_TIMEOUT "
                 "(8.6.2 b).")  # fmt: skip
-        if getattr(table.lacking, "is_sampled", False):
+        if table.lacking.count:
             return
         yield Cause(("lost-disconnect",), POSSIBLE, text, "a capture at each of the two ports", asked[-1:],
                     claims=[absent(flow, asked[-1], "DISCONNECT_RESP", "ABTS")])  # fmt: skip

@@ -24,16 +24,21 @@ def never(flow: Flow, after: Step, *names: str) -> Claim:
                  names)  # fmt: skip
 
 
-def last_of(table: Table, flow: Flow) -> int:
-    """The last frame of a Connection; those that ask for its end, and what they are answered, are not counted."""
-    counted = int(table.scan.at(flow.index).last)
+def _last_of(table: Table, flow: Flow) -> tuple[int, int]:
+    """The last frame of a Connection, and when it came; those that ask for its end, and what they are answered, are not counted."""
+    c = table.scan.at(flow.index)
     ends = ("LOGO", "PRLO", "PLOGI", "LS_ACC", "FIP Clear Virtual Links")
-    return max([counted, *(s.number for s in flow.steps if s.name not in ends)])
+    return max([(int(c.last), int(c.last_us)), *((s.number, s.time_us) for s in flow.steps if s.name not in ends)])
 
 
 def quiet(table: Table, flow: Flow, after: Step) -> Claim:
-    """No frame of the Connection follows."""
-    return Claim("no frame of the Connection follows", lambda: last_of(table, flow) <= after.number, after, ("SEND_RQST",))
+    """No frame of the Connection follows, or none by more than the clocks of the capture differ."""
+
+    def holds() -> bool:
+        number, time_us = _last_of(table, flow)
+        return number <= after.number or (0 < time_us <= after.time_us + table.blur_us)
+
+    return Claim("no frame of the Connection follows", holds, after, ("SEND_RQST",))
 
 
 def none_answered(table: Table, flow: Flow, side: int, since: int, about: Optional[Step] = None) -> Claim:

@@ -18,8 +18,7 @@ from fcvi.capture.scan import ANYBODY, Order, Shift
 from .units import duration
 
 _MOST = 200_000  # records that are looked at
-_FEW = 2  # answers of one port before their questions that are no chance
-_MOST_OF = 0.8  # of its answers
+_SHARE = 0.1  # of the answers of a port stand before their questions: no accident
 _JITTER_US = 1_000_000  # queues of one adapter are not farther apart
 
 _Key = tuple[int, int, int, int, int, int]  # network, both ports, OX_ID, what tells Exchanges of one OX_ID apart, which kind
@@ -76,6 +75,8 @@ def _entry(place: int, record: Record) -> Optional[Entry]:
         unique = int.from_bytes(data[32:36] if kind == _MESSAGES else data[52:56], "big")
     elif r_ctl in (0x22, 0x23) and data[8] == 1:
         kind, phase, unique = _ELS, r_ctl - 0x22, 0
+    elif r_ctl in (0xC2, 0xC3) and data[8] == 1:  # P_RJT and F_RJT to a link service
+        kind, phase, unique = _ELS, 1, 0
     elif r_ctl in (0x81, 0x84, 0x85):
         kind, phase, unique = _BLS, int(r_ctl != 0x81), 0
     if kind < 0:
@@ -178,7 +179,7 @@ def _skews(pairs: list[Pair]) -> Iterator[tuple[int, int, int]]:
         took[pair.asked.key[0], pair.asked.sender, pair.answered.sender].append(pair.took_us)
     for (network, asks, answers), times in took.items():
         early = sum(us < 0 for us in times)
-        if early < _FEW or early < _MOST_OF * len(times):
+        if not early or early < _SHARE * len(times):
             continue
         least = -min(times)
         back = took.get((network, answers, asks))

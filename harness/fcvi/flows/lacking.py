@@ -6,19 +6,19 @@ from .scan import GAP, SKIP, UNASKED
 from .table import Flow, Table
 
 _TURNS = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
-_FEW, _SHARE = 3, 0.02  # of the frames of FC-VI: more than that is no accident
 _WELL = ("open", "disconnected")
 
 
 class Lacking:
-    """Frames that were sent, and received, and are not in the capture. count: places; is_sampled: the capture leaves frames out
-    all the time, so that nothing can be concluded from what is not there."""
+    """Frames that were sent, and received, and are not in the capture; count: in how many places. Of a capture that lacks one
+    nothing can be concluded from what is not there."""
 
     def __init__(self, table: Table, flows: list[Flow]) -> None:
         self.count, self._first, self._where = 0, 0, table.scan.where
         for flow in flows:
             self._look(table, flow)
-        self.is_sampled = self.count >= max(_FEW, _SHARE * int(table.scan.tally.fcvi))
+        for step in table.unasked:
+            self._note(step.number)
 
     def _note(self, number: int, count: int = 1) -> None:
         self._first = min(self._first or number, number)
@@ -42,4 +42,4 @@ class Lacking:
     def words(self) -> str:
         """A sentence."""
         return (f"The capture lacks frames in {self.count} places where what follows shows that they were sent and taken (first "
-                f"before {self._where(self._first)}).")  # fmt: skip
+                f"before {self._where(self._first)}). What it does not show proves nothing.")  # fmt: skip

@@ -42,6 +42,7 @@ _OLD = {
 _WITH_STATUS, _CONNECT_RQST, _DISCONNECT_RQST = frozenset((0x18, 0x19, 0x1A, 0x12, 0x1B)), 0x10, 0x12
 _WITH_PAYLOAD = frozenset((0x10, 0x18))
 _CONNECT_RESPS = frozenset(("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3"))
+_BEFORE = {"CONNECT_RESP2": "CONNECT_RESP1", "CONNECT_RESP3": "CONNECT_RESP2"}
 _RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
 _MOST_OLD = 4096  # frames of Rev 1.0 that are kept
 _DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
@@ -174,6 +175,8 @@ class Table:
         self._recent: dict[tuple[int, bytes], int] = {}  # control frames and when they came
         self._older: dict[tuple[int, bytes], int] = {}  # those before, of which there are as many
         self._doubles = 0
+        self.unasked: list[Step] = []  # answers to link services that were not seen, though the capture had begun long before
+        self.blur_us = 0  # by how much two clocks of the capture differed
         self.lacking: Any = None  # what explain found that the capture lacks
         self.clears: list[tuple[int, Step]] = []  # FIP Clear Virtual Links of a network
         self.alive = fip.Alive()
@@ -382,6 +385,8 @@ class Table:
                 asked = self._els.get((0, step.sender, step.ox_id), "")
             step.what["of"] = asked
             self.orphans, self.pairs = self.orphans + (not asked), self.pairs + bool(asked)
+            if not asked and step.time_us - self.begin_us > (self.r_a_tov_us or 10_000_000) and len(self.unasked) < 4096:
+                self.unasked.append(step)
             if name == "LS_RJT" and len(data) >= 32:
                 step.what["reason"], step.what["explanation"] = data[29], data[30]
             if name == "LS_ACC" and asked in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
@@ -405,7 +410,7 @@ class Table:
         return step
 
     def _login(self, network: int, step: Step, data: bytes, asked: str) -> None:
-        if len(data) < 28 + 32:
+        if len(data) < 52:
             return
         step.what["ciro"], step.what["seq_cnt_s"] = data[32] >> 7, data[33] >> 1 & 1
         if asked == "FLOGI" and step.name == "FLOGI":
@@ -523,7 +528,9 @@ class Table:
         if flow is None:
             place = self.scan.find(network, step.target, handle)
             flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
+        before = _BEFORE.get(step.name)
         self.pairs += bool(flow.steps)
+        self.orphans += before is not None and not flow.named(before)
         flow.add(step)
         self._answer(network, flow, step, body, handle)
         return step
@@ -663,7 +670,8 @@ class Table:
         """A Clear Virtual Links names one of its ports, and nothing of it follows."""
         for network, step in self.clears:
             named = not step.what["ports"] or set(flow.ids) & set(step.what["ports"])
-            if network == flow.network and named and flow.first < step.number and flow.last <= step.number:
+            if network == flow.network and named and flow.first < step.number and (
+                    flow.last <= step.number or flow.last_us <= step.time_us + self.blur_us):  # fmt: skip
                 flow.add(step)
                 return True
         return False
