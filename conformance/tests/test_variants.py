@@ -7,7 +7,7 @@ import random
 import pytest
 
 from .choices import CHOICES, VariantDut
-from .variants import independent, main, run_seed, settings_of
+from .variants import INDEPENDENT, main, run_seed, settings_of
 
 SEEDS = 16
 
@@ -28,7 +28,7 @@ def test_each_choice_of_the_reference_port_does_something(name: str) -> None:
 
 
 def test_there_are_choices_enough_and_seeds_differ() -> None:
-    assert len(CHOICES) + len(independent("choices").CHOICES) >= 60
+    assert len(CHOICES) + len(INDEPENDENT) >= 60
     assert len({tuple(settings_of(random.Random(seed))) for seed in range(50)}) == 50
 
 

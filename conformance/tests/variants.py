@@ -7,14 +7,12 @@ Exit status: 0 no case failed, 1 one did, 2 wrong usage.
 from __future__ import annotations
 
 import argparse
-import importlib
 import random
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from conformance.fcvi.cases import all_cases
 from conformance.catalogue import load_requirements
@@ -24,35 +22,30 @@ from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
+from harness.tests.independent.choices import CHOICES as INDEPENDENT
+from harness.tests.independent.chosen import Choices
+from harness.tests.independent.faults import Faults
+from harness.tests.independent.rpc import Closed, Server
 from harness.tests.inside import InsideDut
 
 from .choices import pick
 
-TESTS = Path(__file__).resolve().parents[2] / "harness" / "tests"
 LEVELS = {r.id: r.level for r in load_requirements()}
 CASES = [(c, v) for c in all_cases() for v in c.variants]
-
-
-def independent(name: str) -> Any:
-    """A module of the endpoint that was written from the standard alone."""
-    if str(TESTS) not in sys.path:
-        sys.path.append(str(TESTS))
-    return importlib.import_module(f"independent.{name}")
 
 
 class IndependentDut(InsideDut):
     """The independent endpoint with these choices, and one mistake or none, in process."""
 
     def __init__(self, settings: list[str], fault: Optional[str] = None) -> None:
-        choices, faults = independent("choices").Choices(settings), independent("faults").Faults(fault)
-        rpc = independent("rpc")
-        super().__init__("independent:" + ",".join(settings), lambda write: rpc.Server(choices, faults, write), rpc.Closed)
+        choices, faults = Choices(INDEPENDENT, settings), Faults(fault)
+        super().__init__("independent:" + ",".join(settings), lambda write: Server(choices, faults, write), Closed)
 
 
 def settings_of(rng: random.Random) -> list[str]:
     """A value for every choice of the independent endpoint, its default in about every second."""
     found = []
-    for name, (values, _) in independent("choices").CHOICES.items():
+    for name, (values, _) in INDEPENDENT.items():
         if rng.random() < 0.5:
             continue
         if values.startswith("NUMBER"):
