@@ -124,7 +124,7 @@ $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 LIBRARIES = $(DESTDIR)$(LIBDIR)
 PRIVATE = $(DESTDIR)$(PREFIX)/lib/fcvi
 # the model providers of the books of calls, on which `fcvi show` plays their cases
-MODELS = harness/tests/__init__.py harness/tests/inside.py harness/tests/independent/__init__.py harness/tests/independent/verbs harness/tests/independent_vipl
+MODELS = harness/tests/__init__.py harness/tests/inside.py harness/tests/independent/__init__.py harness/tests/independent/verbs harness/tests/independent/provider
 OURS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: all ## install under DESTDIR and PREFIX

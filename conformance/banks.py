@@ -20,12 +20,12 @@ def _of_rev1() -> Iterable[tuple[str, str]]:
 
 def _of_vitcp() -> Iterable[tuple[str, str]]:
     """A fault with several rows is caught by any of them: it proves none."""
-    faults = import_module("harness.tests.independent_vitcp.faults").listing()
+    faults = import_module("harness.tests.independent.vitcp.faults").listing()
     return [(rows, name) for name, (rows, _) in faults.items() if len(rows.split()) == 1]
 
 
 def _of_vipl() -> Iterable[tuple[str, str]]:
-    faults = import_module("harness.tests.independent_vipl.faults").FAULTS
+    faults = import_module("harness.tests.independent.provider.faults").FAULTS
     return [(f"VIPL-{fault.row}", name) for name, fault in faults.items()]
 
 

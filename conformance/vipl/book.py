@@ -57,7 +57,7 @@ def _reference() -> tuple[Dut, Pixit]:
     return inside.InsideDut("model", lambda write: server.Server("plain", clock.VirtualClock(), write)), pixit_for("virtual")
 
 
-_MODEL = ("inside", "independent_vipl.server", "independent_vipl.clock")
+_MODEL = ("inside", "independent.provider.server", "independent.provider.clock")
 
 
 PROTOCOL = Protocol(

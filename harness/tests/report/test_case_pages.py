@@ -17,7 +17,7 @@ from fcvi.engine.protocol import judging_by, registered
 from fcvi.engine.results import Verdict
 from fcvi.report import steps
 
-from .conftest import fcvi
+from ..conftest import fcvi
 
 register_all()
 CASES = {case.id: case for protocol in registered() for case in load_cases([protocol])}
@@ -108,7 +108,7 @@ def test_the_command_prints_the_page_and_tells_it_as_json() -> None:
 
 
 def test_the_report_of_a_failure_has_the_steps(tmp_path: Path) -> None:
-    from .test_declaration import INDEPENDENT
+    from ..engine.test_declaration import INDEPENDENT
 
     report = tmp_path / "r"
     fcvi("run", "--dut", f"{INDEPENDENT} --fault resp1-revision", "--quiet", "--report", str(report), "--select", "D.R1")
