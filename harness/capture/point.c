@@ -23,7 +23,8 @@ struct point {
     struct sender sender[SENDERS];
     unsigned senders;
     uint64_t records, frames;
-    uint64_t known_sof, known_eof;
+    uint64_t known_sof, known_eof, valid_eof;
+    uint64_t invalid_answers; /* frames that go on with an Exchange, and whose EOF says that they are invalid */
     bool is_whole, no_sof, no_eof, offloads;
     struct capture_artefacts found;
 };
@@ -111,8 +112,10 @@ static void look_at(struct point *p, const struct capture_record *r)
     by->valid += is_valid(f->eof);
     by->invalid += is_invalid(f->eof);
     struct sender *to = of(p, r->network, (uint32_t)fcvi_FC_D_ID(f->bytes));
-    if (to != NULL && good && !fcvi_FC_First_Sequence(f->bytes) && (f->bytes[0] & 0xF0) != BLS)
-        to->answered++;
+    if (to == NULL || f->crc == FCVI_CRC_BAD || fcvi_FC_First_Sequence(f->bytes) || (f->bytes[0] & 0xF0) == BLS)
+        return;
+    to->answered += good;
+    p->invalid_answers += is_invalid(f->eof);
 }
 
 bool fcvi_point_look(struct point *p, const struct capture_record *r)
@@ -120,6 +123,7 @@ bool fcvi_point_look(struct point *p, const struct capture_record *r)
     if (r->kind == CAPTURE_FRAME && r->frame.length >= HEADER) {
         p->frames++;
         p->known_sof += r->frame.sof == FCVI_SOF_NONE || is_sof(r->frame.sof);
+        p->valid_eof += is_valid(r->frame.eof);
         p->known_eof += r->frame.eof == FCVI_EOF_NONE || is_valid(r->frame.eof) || is_invalid(r->frame.eof);
         look_at(p, r);
     }
@@ -158,7 +162,9 @@ static bool lacks_eof(const struct point *p, const struct capture_record *r, con
 {
     if (!is_invalid(r->frame.eof))
         return p->no_eof && r->frame.eof != FCVI_EOF_NONE;
-    return p->is_whole && s != NULL && s->valid == 0 && s->invalid >= FEW && s->answered >= FEW;
+    if (!p->is_whole || s == NULL || s->valid != 0 || s->invalid < FEW)
+        return false;
+    return s->answered >= FEW || (p->valid_eof == 0 && p->invalid_answers >= FEW);
 }
 
 static void note(struct capture_artefact *a, const struct capture_record *r)

@@ -310,7 +310,9 @@ RARE static void survey(struct capture *c)
     struct capture_record record = {0};
     struct capture *again = c->path == NULL ? NULL : open_once(c->path, c->why, sizeof c->why);
     if (again != NULL)
-        again->ports = c->ports, fcvi_source_limit(again->source, c->limit);
+        fcvi_source_limit(again->source, c->limit);
+    if (again != NULL)
+        again->ports = c->ports;
     int status = again == NULL ? 0 : next(again, &record, c->why, sizeof c->why);
     while (status > 0 && (status == 2 || fcvi_point_look(c->point, &record)))
         status = next(again, &record, c->why, sizeof c->why);

@@ -1,6 +1,6 @@
 """Judge `explain` by the stories: how often its first cause is right, whom it names, and what it says of healthy captures.
 
-Usage: python3 -m harness.tests.field.second [COUNT] prints the figures and each story of which something wrong was said.
+Usage: python3 -m harness.tests.flows.field.second [COUNT] prints the figures and each story of which something wrong was said.
 """
 
 from __future__ import annotations

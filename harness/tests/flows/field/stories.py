@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Callable, Optional
 
-from harness.tests import wrappings as w
+from harness.tests.capture import wrappings as w
 
 A, B, OTHERS, F_PORT = 0x010100, 0x010200, (0x020100, 0x020200), 0xFFFFFE
 R_A_TOV_US = 10_000_000

@@ -1,0 +1,109 @@
+"""Every sentence of `explain` says only what the frames bear out: where one of its claims is made untrue, it is not told."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Optional
+
+import pytest
+
+from fcvi.capture.limits import Limits
+from fcvi.commands.flows import taken
+from fcvi.flows.cause import Cause, Claim
+from fcvi.flows.causes import explain
+from fcvi.flows.table import Step, Table
+
+from .field import stories
+from .field.stories import Seen
+from harness.tests.capture import wrappings as w
+
+_OPCODES = {"CONNECT_RESP1": 0x18, "CONNECT_RESP2": 0x19, "CONNECT_RESP3": 0x1A, "DISCONNECT_RESP": 0x1B}
+
+
+def causes_of(frames: list[Seen], path: Path) -> list[Cause]:
+    """What is explained of frames."""
+    how = stories.Wrapping("fcoe" if any(s.fip for s in frames) else "bare")
+    path.write_bytes(w.pcap(*stories.records(frames, how, stories.Random(1))))
+    table, _ = taken("explain", [str(path)], Table, SimpleNamespace(reorder=0, limits=Limits()))
+    return explain(table, table.finish())[0]
+
+
+def _iu(opcode: int, about: Step, handle: int = 0xFFFFFFFF, msg: int = 0) -> bytes:
+    """An IU of the Exchange that a frame is of, by whoever has its turn."""
+    by_originator = opcode == 0x19
+    me, you = (about.sender, about.target) if by_originator != about.by_responder else (about.target, about.sender)
+    size = 16 if opcode == 0x08 else 32
+    head = stories.header(3, you, me, 0x58, 0x090000 if by_originator else 0x980000, 9, 2 if size == 32 else 1, 0, about.ox_id, 1, 0)
+    return head + struct.pack(">IBBHII", handle, opcode, 0, 0, msg, 0) + bytes(size - 16) + (bytes(340) if opcode == 0x18 else b"")
+
+
+def _message_behind(frames: list[Seen], about: Step) -> Optional[bytes]:
+    """The next Message of whoever sent one last."""
+    last = next((s.data for s in reversed(frames) if s.opcode == 0 and s.data[20:24] == bytes(4) and s.data[9] & 8), None)
+    if last is None:
+        return None
+    return last[:16] + b"\x0f\xf0" + last[18:32] + struct.pack(">I", int.from_bytes(last[32:36], "big") + 1) + last[36:]
+
+
+def _answer(frames: list[Seen], about: Step) -> Optional[bytes]:
+    """The Response to the Message that a frame is of."""
+    request = next((s.data for s in frames if s.opcode == 0 and s.data[16:18] == struct.pack(">H", about.ox_id)
+                    and s.sender == about.originator), None)  # fmt: skip
+    if request is None:
+        return None
+    back = next((s.data for s in frames if s.opcode in (0, 8) and s.data[1:4] == request[5:8]), None)
+    step = Step(0, 0, about.originator, int.from_bytes(request[1:4], "big"), "", about.ox_id, 0)
+    handle = None if back is None else int.from_bytes(back[24:28], "big")
+    return None if handle is None else _iu(0x08, step, handle, int.from_bytes(request[32:36], "big"))
+
+
+def made_untrue(frames: list[Seen], claim: Claim) -> Optional[list[Seen]]:
+    """The frames, and the one among them that the claim says is not there."""
+    about, name = claim.about, claim.absent[0] if claim.absent else ""
+    if about is None or not name:
+        return None
+    data: Optional[bytes] = None
+    if name in _OPCODES:
+        data = _iu(_OPCODES[name], about)
+    elif name == "CONNECT_RQST":
+        data = next(s.data for s in frames if s.opcode == 0x10)
+    elif name == "SEND_RQST":
+        data = _message_behind(frames, about)
+    elif name == "SEND_RESP":
+        data = _answer(frames, about)
+    elif name in ("LS_ACC", "LS_RJT"):
+        body = stories.service_parameters(7) if name == "LS_ACC" else bytes([0, 9, 0, 0])
+        data = stories.link_service(2 if name == "LS_ACC" else 1, about.sender, about.target, about.ox_id, body, reply=True)
+    if data is None:
+        return None
+    at = len(frames) if name == "SEND_RQST" else about.number
+    if name in ("SEND_RESP", "CONNECT_RQST"):
+        at = max(at, *(n for n, s in enumerate(frames, 1) if s.opcode >= 0))
+    return frames[:at] + [Seen(frames[at - 1].us + 1, data)] + frames[at:]
+
+
+def _sentence(cause: Cause) -> str:
+    """The first one, whatever its numbers are."""
+    return re.sub(r"(?<![A-Z\d])\d+(\.\d+)?( (us|ms|s)\b)?", "#", cause.text.split(". ")[0])
+
+
+@pytest.mark.parametrize("name", list(stories.CAUSES))
+def test_a_sentence_with_an_untrue_claim_is_not_told(name: str, tmp_path: Path) -> None:
+    tried = 0
+    for seed in range(6):
+        frames = stories.CAUSES[name](stories.Random(f"{name} {seed}")).frames
+        for cause in causes_of(frames, tmp_path / "c.pcap"):
+            assert cause.is_borne_out
+            for claim in cause.claims:
+                other = made_untrue(frames, claim)
+                if other is None:
+                    continue
+                tried += 1
+                said = [_sentence(c) for c in causes_of(other, tmp_path / "d.pcap") if (c.flow is None) == (cause.flow is None)]
+                assert _sentence(cause) not in said, (name, seed, claim.words, cause.text)
+    shown = {"rejected-frame", "no-match", "no-waiting", "connect-timeout", "rejected", "no-parameters", "late-answer", "protection",
+             "damage", "new-address", "lost-frame", "lost-response"}  # fmt: skip
+    assert tried or name in shown, "a cause that says what is not there claims it"
