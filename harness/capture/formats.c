@@ -52,9 +52,9 @@ const char *fcvi_format_hint(const uint8_t *b, size_t length)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (length >= known[i].length && memcmp(b, known[i].bytes, known[i].length) == 0)
             return known[i].hint;
-    if (is_erf(b, length))
-        return "a bare ERF file, which is not read; " CONVERT;
     if (is_text(b, length < 256 ? length : 256))
         return "unknown file format; it looks like text, and a hexadecimal dump is read with --from hex";
+    if (is_erf(b, length))
+        return "a bare ERF file, which is not read; " CONVERT;
     return NULL;
 }

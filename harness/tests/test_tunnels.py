@@ -281,6 +281,7 @@ def test_what_scapy_writes_is_read(tmp_path: Path) -> None:
         (b"snoop\0\0\0" + struct.pack(">II", 2, 4) + bytes(64), "a snoop file, which is not read; convert it by: editcap"),
         (w.erf(w.ethernet(0x8906, w.fcoe(FRAMES[0]))) * 3, "a bare ERF file, which is not read; convert it by: editcap"),
         (b"0000  0e fc 00 01 02 00\n", "--from hex"),
+        (b"22010202 00010101 01290000 00000000\n" * 3000, "--from hex"),  # its digits would be types and lengths of ERF
         ("0000  0e fc".encode("utf-16"), "--from hex"),
         (bytes.fromhex("0a0d0d0a1c0000004d3c2b1a02000000ffffffffffffffff1c000000"), "only version 1 is read, and this is another (2)"),
     ],
