@@ -15,7 +15,7 @@ from typing import Iterator, Optional
 
 import pytest
 
-from .conftest import FCVI, ROOT
+from ..conftest import FCVI, ROOT
 from .test_agent import AGENT
 from .test_agent_doors import HELLO, TOKEN, ask, client, free_port, said
 

@@ -12,9 +12,9 @@ import pytest
 from fcvi.capture.reader import Reader, Record
 
 from . import tunnels as t
-from . import vitcp_conversations as conversations
+from ..vitcp import vitcp_conversations as conversations
 from . import wrappings as w
-from .conftest import CONNECT_RESP3, CONNECT_RQST, fcvi
+from ..conftest import CONNECT_RESP3, CONNECT_RQST, fcvi
 
 FRAMES = [
     w.Frame(bytes.fromhex(CONNECT_RQST), 0x2E, 0x42, time_us=1),
