@@ -32,10 +32,12 @@ from typing import Any, Optional
 
 from fcvi.fc import codec
 from fcvi.capture import confined
+from fcvi.capture import filter_options, frame_fields
 from fcvi.capture.hexdump import HexError, capture_of
 from fcvi.capture.limits import add_options, add_reorder
 from fcvi.capture.scan import EDITIONS, Editions, Order
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
+from fcvi.engine.filters import FilterError
 from fcvi.engine.jobs import each, number_of_jobs
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, Paint, paint_for
@@ -66,6 +68,7 @@ def add_parser(commands: Any) -> None:
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
     p.add_argument("--frames", type=_range, metavar="A-B", help="Print only the records with these numbers: 3, 3-7 or 3-.")
+    filter_options.add_options(p, "frames and PDUs")
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N",
                    help="Work on so many files at a time (default 1); the output is the same.")  # fmt: skip
     add_reorder(p)
@@ -107,8 +110,9 @@ class _Printer:
         if self._begin is None:
             self._begin = record.time_us
 
-    def take(self, record: Record, answers: int, shown: bool) -> None:
-        """One record, which is printed when it is to be shown. answers: the request that it answers (``Requests``)."""
+    def take(self, record: Record, answers: int, shown: bool) -> bool:
+        """One record, which is printed when it is to be shown and the filter lets it: whether it was. answers: the request that it
+        answers (``Requests``)."""
         frame = codec.decode(record.data, record.sof, record.eof, record.crc, answers)
         is_iu = record.kind in ("frame", "cut") and frame.kind == "iu"
         edition = 0
@@ -117,22 +121,37 @@ class _Printer:
         elif is_iu:
             edition = self._editions.of(frame.view, record.network)
         if shown and edition:
-            self._show(record, codec.decode(record.data, record.sof, record.eof, record.crc, answers, edition))
-        elif shown:
-            self._show(record, frame)
+            return self._show(record, codec.decode(record.data, record.sof, record.eof, record.crc, answers, edition))
+        return shown and self._show(record, frame)
 
-    def _show(self, record: Record, frame: codec.Frame) -> None:
+    def _view(self, record: Record, frame: codec.Frame, findings: list[Finding]) -> frame_fields.Fields:
+        seconds = (record.time_us - (self._begin or 0)) / 1e6
+        around = {"frame": record.number, "time": seconds, "record": record.kind, "network": record.network}
+        return frame_fields.Fields(frame if record.kind in ("frame", "cut") else None, around, findings)
+
+    def _show(self, record: Record, frame: codec.Frame) -> bool:
         findings = frame.findings
         if record.kind == "cut":  # of Rev 1.0 nothing is said: its headers are not checked apart from the rest
             findings = [] if frame.view.edition else findings_of_cut(record)
-        if self._args.json:
+        wishes: frame_fields.Wishes = self._args.wishes
+        view = self._view(record, frame, findings) if wishes else None
+        if view is not None and not wishes.holds(view):
+            return False
+        if view is not None and wishes.fields and self._args.json:
+            print(json.dumps({**self._head(record), "chosen": wishes.chosen(view)}))
+        elif view is not None and wishes.fields:
+            print(wishes.line(view))
+        elif self._args.json:
             print(json.dumps(self._object(record, frame, findings)))
         else:
             self._say(record, frame, findings)
+        return True
+
+    def _head(self, record: Record) -> dict[str, Any]:
+        return {"file": file_name(self._path), "frame": record.number, "time": record.time_us / 1e6, "record": record.kind}
 
     def _object(self, record: Record, frame: codec.Frame, findings: list[Finding]) -> dict[str, Any]:
-        entry: dict[str, Any] = {"file": file_name(self._path), "frame": record.number}
-        entry |= {"time": record.time_us / 1e6, "record": record.kind}
+        entry = self._head(record)
         if record.kind in ("frame", "cut"):
             return {**entry, **frame.json(), "findings": [f.as_json() for f in findings]}
         return {**entry, "problem": record.problem or None, "protocol": record.protocol or None}
@@ -177,14 +196,12 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
                 if high is not None and record.number > high:
                     break
                 if streams.take(record, record.number >= low):
-                    shown += record.number >= low
                     continue
                 answers = requests.see(record.data) if record.kind == "frame" else 0
                 decoded += record.kind in ("frame", "cut", "malformed")
                 words = _words(record) if record.kind in ("fip", "foreign", "part") else record.kind
                 seen[words] = seen.get(words, 0) + 1
-                printer.take(record, answers, record.number >= low and args.family == "fc")
-                shown += record.number >= low
+                shown += printer.take(record, answers, record.number >= low and args.family == "fc")
                 if not reader.is_file:
                     sys.stdout.flush()
                 if gone():
@@ -209,7 +226,12 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
         what = "PDU of VI/TCP" if args.family == "vitcp" else "FC-2 frame"
         complain(f"{path}: no {what} was decoded: the capture has {has}")
         return 2
-    if shown == 0 and args.frames is not None and not gone():
+    shown += streams.shown
+    if shown == 0 and args.wishes.conditions and not gone():
+        sys.stdout.flush()
+        complain(f"{path}: --filter: none of the {sum(seen.values()) + streams.pdus} records and PDUs is what it asks for")
+        return 2
+    if shown == 0 and args.frames is not None and args.family == "fc" and not gone():
         sys.stdout.flush()
         complain(f"{path}: --frames: the capture has {sum(seen.values())} records, none of them from {low} on")
         return 2
@@ -233,6 +255,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         args.profile = vitcp_codec.load(args.profile)
     except vitcp_codec.ProfileError as error:
+        complain(error)
+        return 2
+    try:
+        args.wishes = frame_fields.Wishes(args.filter, args.fields)
+    except FilterError as error:
         complain(error)
         return 2
     args.paint = PLAIN if args.json else paint_for(sys.stdout)

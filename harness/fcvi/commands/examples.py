@@ -87,12 +87,15 @@ examples:
 
 examples:
   fcvi decode --frames 3-7 capture.pcapng
-  fcvi decode --json capture.pcapng""",
+  fcvi decode --json capture.pcapng
+  fcvi decode --filter 'iu == CONNECT_RESP1 and Reason_Code == 20h' capture.pcapng
+  fcvi decode --fields frame,iu,S_ID,D_ID,FCVI_MSG_ID capture.pcapng""",
     "fcvi lint": """FILE is a pcap or pcapng file, compressed or not; - is standard input.
 
 examples:
   fcvi lint capture.pcap
   fcvi lint --trust whole --json capture.pcap
+  fcvi lint --filter 'class == violation and S_ID == 010200' capture.pcap
   tcpdump -i eth1 -w - | fcvi lint -""",
     "fcvi new-case": """examples:
   fcvi new-case FCVI-8.5.3-a3 --out cases

@@ -18,7 +18,7 @@ import sys
 from fcvi.capture import confined
 from fcvi.capture.limits import Wishes, add_options, add_reorder
 from fcvi.capture.scan import EDITIONS, ScanError
-from fcvi.engine.words import complain
+from fcvi.engine.words import complain, printable
 from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
@@ -38,7 +38,8 @@ class Arguments(Wishes, captured.Wishes):
     interface = keep = exporter = None
     every = 1.0
     json = csv = openmetrics = no_monitor = False
-    html = None
+    html = fields = None
+    columns: Sequence[str] = ()
     ladder = r_a_tov = 0
     edition = "auto"
 
@@ -64,8 +65,10 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--sort", metavar="NAME", default="", help="Sort by this column of --json; with -NAME the largest comes first.")
     p.add_argument(
         "--filter", metavar="COND", action="append", default=[],
-        help="Show only Connections of which NAME=VALUE holds, or !=, <, >, ~ (contains); of several all have to hold.",
+        help="Show only Connections of which COND holds: 'ended == refused and latency_p99_us > 1000', NAME=VALUE; of several all "
+        "have to hold.",
     )  # fmt: skip
+    p.add_argument("--fields", metavar="A,B,C", help="Show these columns of --json alone.")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="Print one object for each Connection, a line each (flows.schema.json).")
     how.add_argument("--csv", action="store_true", help="Print a table for spreadsheets.")
@@ -187,19 +190,21 @@ def none_of_ours(command: str, table: Table) -> bool:
 
 
 def _chosen(args: Any, rows: list[Row]) -> list[Row]:
-    from fcvi.flows.rows import NAMES, condition, sort_key
+    from fcvi.flows.rows import NAMES, conditions, sort_key
 
-    conditions = [condition(text) for text in args.filter]
+    holding = conditions(args.filter)
     name = args.sort.lstrip("-")
     if name and name not in NAMES:
-        raise ValueError(f"{name!r} is none of: {', '.join(NAMES)}")
-    kept = [r for r in rows if all(holds(r) for holds in conditions)]
+        raise ValueError(f"--sort: {name!r} is none of: {', '.join(NAMES)}")
+    kept = [r for r in rows if all(holds(r) for holds in holding)]
     return sorted(kept, key=sort_key(name), reverse=args.sort.startswith("-")) if name else kept
 
 
 def _print(args: Any, rows: list[Row], table: Table) -> None:
     from fcvi.flows import rows as form
 
+    if args.columns:
+        rows = [{name: r[name] for name in args.columns} for r in rows]
     if args.json:
         import json
 
@@ -214,6 +219,9 @@ def _print(args: Any, rows: list[Row], table: Table) -> None:
             writer.writerows(map(form.flat, rows))
     elif args.openmetrics:
         print(form.openmetrics(rows), end="")
+    elif args.columns:
+        for r in rows:
+            print("\t".join(printable(str(value)) for value in form.flat(r).values()))
     else:
         for r in rows:
             print("\n".join(form.short(r)))
@@ -256,11 +264,11 @@ def run(args: Any) -> int:
         from fcvi.vitcp import flows as vitcp_flows
 
         return vitcp_flows.run(args)
-    from fcvi.flows.rows import condition
+    from fcvi.engine.filters import fields_of
+    from fcvi.flows.rows import NAMES
 
     try:
-        for text in args.filter:
-            condition(text)
+        args.columns = fields_of(args.fields, NAMES)
         _chosen(args, [])
     except ValueError as e:
         complain(e, "fcvi flows")
@@ -290,6 +298,8 @@ def _watch(args: Any) -> int:
     bad = tap.wrong(args, args.files)
     if bad is None and args.interface is None:
         bad = "--exporter goes with -i"
+    if bad is None and args.openmetrics and args.columns:
+        bad = "--openmetrics goes without --fields"
     if bad is None and args.html is not None:
         bad = "-i goes without --html"
     if bad is not None:

@@ -30,7 +30,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack, contextmanager
 
-from fcvi.capture import confined
+from fcvi.capture import confined, filter_options
 from fcvi.capture.limits import Limits, Wishes, add_options, add_reorder
 from fcvi.capture.scan import EDITIONS, Order, Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
@@ -42,6 +42,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, Optional, Sequence
 
+    from fcvi.capture.frame_fields import Fields
+    from fcvi.capture.frame_fields import Wishes as FrameWishes
+    from fcvi.capture.reader import Record
     from fcvi.engine.results import Finding
     from fcvi.live.tap import Ring
 
@@ -62,9 +65,12 @@ class Arguments(Wishes, captured.Wishes):
     trust = r_a_tov = 0
     jobs = 1
     paint = PLAIN
+    fields: Optional[str] = None
+    wishes: Optional[FrameWishes] = None
 
     def __init__(self, files: Sequence[str]) -> None:
         self.files = list(files)
+        self.filter: list[str] = []
 
 
 def add_parser(commands: Any) -> None:
@@ -98,11 +104,12 @@ def add_parser(commands: Any) -> None:
         "frames.",
     )  # fmt: skip
     p.add_argument("--sarif", default=Arguments.sarif, metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
+    filter_options.add_options(p, "findings")
     say = "Work on so many files at a time (default 1). The output is the same."
     p.add_argument("--jobs", type=_jobs, default=Arguments.jobs, metavar="N", help=say)
     add_reorder(p)
     add_options(p)
-    p.set_defaults(run=run, on_finding=None)
+    p.set_defaults(run=run, on_finding=None, wishes=None)
 
 
 def _jobs(value: str) -> int:
@@ -230,10 +237,11 @@ class Stream:
         self.order = Order(args.reorder * 1000)
         self.paint = args.paint
         self.sarif = Sarif() if args.sarif else None
+        self.wishes, self.profile = args.wishes, args.profile
         self.dumps, self.on_finding, self.interface = args.dumps, args.on_finding, args.interface
         self.watching = args.interface
         self.tally, self.records = Tally(), Records()
-        self._shown = 0
+        self._shown = self.unwanted = 0  # findings; unwanted: that --filter leaves out
         self.fcvi = 0  # frames of FC-VI, FARP with them
         self.watch = Watch(args.trust, args.r_a_tov * 1000, args.edition)
         self.streams = captured.Streams(captured.profile_of(args.profile), args.tcp_port, args.wire == "tcp")
@@ -293,9 +301,9 @@ class Stream:
         self._report_streams()
         self.records.take_streams(self.streams.records())
         self.records.vitcp = int(self.streams.tally.pdus)
-        if self.tally.not_shown:
+        if self.tally.not_shown > self.unwanted:
             sys.stdout.flush()
-            more = f"{self.tally.not_shown} further findings are counted and not shown"
+            more = f"{self.tally.not_shown - self.unwanted} further findings are counted and not shown"
             complain(f"{self.starts[-1][1]}: {more}; --limits findings=N shows more than {self.limits.findings}")
         if self.fcvi or self.records.vitcp or not self.read or self.status or self.tally.violations or self.tally.malformed:
             return
@@ -337,12 +345,17 @@ class Stream:
             findings = [(record, time_us, _finding_of(struct)) for record, time_us, struct in report.found]
             if findings and self.on_finding is not None:
                 self.on_finding()
-            if not self.as_json and self.limits.shows(self._shown):
-                seconds = (report.time_us - (self.begin or 0)) / 1e6
+            seconds = (report.time_us - (self.begin or 0)) / 1e6
+            view = self._view_of_pdu(report, number, seconds)
+            wanted = [self._wants(view, finding) for *_, finding in findings]
+            if any(wanted) and not self.as_json and self.limits.shows(self._shown):
                 where = f"{printable(path)}: frame {number} at {seconds:.6f} s: connection {report.arrow()} byte {report.offset}: "
-                print(self.paint(where, "place") + self.streams.summary(report))
-            for record, time_us, finding in findings:
+                print(self.paint(where, "place") + self.streams.summary(report) + self._chosen(view))
+            for (record, time_us, finding), shown in zip(findings, wanted):
                 self.tally.count(finding)
+                if not shown:
+                    self._leave_out()
+                    continue
                 in_path, in_number = self._place(record)
                 if self.sarif is not None:
                     self.sarif.add(in_path, in_number or 0, finding)
@@ -350,7 +363,8 @@ class Stream:
                     self.tally.not_shown += 1
                     continue
                 self._shown += 1
-                more = {"connection": report.connection, "direction": report.direction, "offset": report.offset}
+                more: dict[str, Any] = {"connection": report.connection, "direction": report.direction, "offset": report.offset}
+                more |= self._chosen_json(view)
                 if self.as_json:
                     print(_as_json(in_path, in_number or 0, time_us, finding, more))
                 else:
@@ -373,12 +387,18 @@ class Stream:
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *map(codec.finding_of, scan.whole())]
         if findings and self.on_finding is not None:
             self.on_finding()
-        if findings and not self.as_json and self.limits.shows(self._shown):
+        seconds = (record.time_us - self._begin(scan)) / 1e6
+        view = self._view(record, scan.seen.frame.edition, seconds)
+        wanted = [self._wants(view, finding) for finding in findings]
+        if any(wanted) and not self.as_json and self.limits.shows(self._shown):
             title = codec.decode(record.data, record.sof, record.eof, record.crc, edition=scan.seen.frame.edition).summary()
-            seconds = (record.time_us - self._begin(scan)) / 1e6
-            print(self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place") + title)
-        for finding in findings:
+            place = self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place")
+            print(place + title + self._chosen(view))
+        for finding, shown in zip(findings, wanted):
             self.tally.count(finding)
+            if not shown:
+                self._leave_out()
+                continue
             if self.sarif is not None:
                 self.sarif.add(scan.path, record.number, finding)
             if not self.limits.shows(self._shown):
@@ -386,9 +406,46 @@ class Stream:
                 continue
             self._shown += 1
             if self.as_json:
-                print(_as_json(scan.path, record.number, record.time_us, finding))
+                print(_as_json(scan.path, record.number, record.time_us, finding, self._chosen_json(view)))
             else:
                 print(self.paint(_as_text(finding), finding.cls))
+
+    # ---- what --filter and --fields want ----
+
+    def _view(self, record: Record, edition: int, seconds: float) -> Optional[Fields]:
+        if self.wishes is None:
+            return None
+        from fcvi.capture.frame_fields import Fields
+        from fcvi.fc import codec
+
+        view = None
+        if record.kind in ("frame", "cut"):
+            view = codec.decode(record.data, record.sof, record.eof, record.crc, edition=edition)
+        return Fields(view, {"frame": record.number, "time": seconds, "record": record.kind, "network": record.network})
+
+    def _view_of_pdu(self, report: captured.Report, number: Optional[int], seconds: float) -> Optional[Fields]:
+        if self.wishes is None:
+            return None
+        from fcvi.capture.frame_fields import Fields
+        from fcvi.vitcp import codec as vitcp_codec
+
+        pdu = vitcp_codec.first(report.data, vitcp_codec.load(self.profile))
+        return Fields(pdu, {"frame": number, "time": seconds, "record": "pdu", "connection": report.connection})
+
+    def _wants(self, view: Optional[Fields], finding: Finding) -> bool:
+        return self.wishes is None or view is None or self.wishes.holds(view.about(finding))
+
+    def _leave_out(self) -> None:
+        self.unwanted += 1
+        self.tally.not_shown += 1
+
+    def _chosen(self, view: Optional[Fields]) -> str:
+        if self.wishes is None or view is None or not self.wishes.fields:
+            return ""
+        return " | " + ", ".join(f"{name} {view.shown(name) or '-'}" for name in self.wishes.fields)
+
+    def _chosen_json(self, view: Optional[Fields]) -> dict[str, Any]:
+        return {"chosen": self.wishes.chosen(view)} if self.wishes is not None and view is not None and self.wishes.fields else {}
 
     def _begin(self, scan: Scan) -> int:
         """When the first record of the stream was taken, in microseconds."""
@@ -409,7 +466,7 @@ class Stream:
         return replace(finding, message=f"{finding.message} (see frame {number}{where})")
 
 
-def _as_json(path: str, number: int, time_us: int, f: Finding, more: Optional[dict[str, int]] = None) -> str:
+def _as_json(path: str, number: int, time_us: int, f: Finding, more: Optional[dict[str, Any]] = None) -> str:
     import json
 
     return json.dumps({
@@ -553,6 +610,15 @@ def run(args: Arguments) -> int:
     except ValueError as error:
         complain(error)
         return 2
+    if args.filter or args.fields is not None:
+        from fcvi.capture.frame_fields import Wishes as FrameWishes
+        from fcvi.engine.filters import FilterError
+
+        try:
+            args.wishes = FrameWishes(args.filter, args.fields)
+        except FilterError as error:
+            complain(error)
+            return 2
     if args.interface is not None or args.keep is not None or not args.files:
         return _watch(args)
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
@@ -675,6 +741,8 @@ def _lint(args: Arguments, deliver: Callable[[bytes], int]) -> int:
                 f"{tally.frames} frames, {tally.fcvi} of them FC-VI: {tally.violations} violations, "
                 f"{tally.malformed} malformed, {tally.notices} notices"
             )
+        if tally.not_shown and args.filter:
+            print(f"{tally.not_shown} findings are counted and not shown: --filter")
         _tell_requirements(tally)
     if not args.json:
         _tell_unjudged(unjudged, args.trust)

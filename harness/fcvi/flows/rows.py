@@ -5,7 +5,7 @@ from __future__ import annotations
 from fcvi.engine.words import file_name
 
 from .names import REASONS
-from .table import discriminator, level
+from .table import ENDS, discriminator, level
 from .units import duration
 
 TYPE_CHECKING = False
@@ -92,12 +92,13 @@ def row(table: Table, flow: Flow, ident: int) -> Row:
     }  # fmt: skip
 
 
-#: What --sort and --filter may name.
+#: What --sort, --filter and --fields may name.
 NAMES = (
     "connection", "first_frame", "last_frame", "first_time", "last_time", "network", "port", "port_name", "host_address",
     "discriminator", "handle", "mode", "level", "state", "ended", "ended_by", "reason", "setup_seen", "setup_us", "retries",
     "messages", "bytes", "frames", "failed", "unanswered", "gaps", "late", "again", "latency_p50_us", "latency_p99_us",
-    "latency_max_us", "stall_max_us", "violations",
+    "latency_max_us", "stall_max_us", "violations", "file", "reason_text", "max_trans_size", "responses", "round_trip_min_us",
+    "distance_km_most",
 )  # fmt: skip
 
 
@@ -111,26 +112,21 @@ def sort_key(name: str) -> Callable[[Row], Any]:
     return key
 
 
-def condition(text: str) -> Callable[[Row], bool]:
-    """NAME=VALUE, !=, <, > or ~ (contains). Of a column with two values one is enough. Raises ValueError."""
-    import re
+def conditions(texts: Iterable[str]) -> list[Callable[[Row], bool]]:
+    """What --filter says of a row, by the grammar of harness/docs/filters.md. Of a column with two values one is enough. Raises
+    FilterError."""
+    from fcvi.engine.filters import Value, conditions_of
 
-    match = re.fullmatch(r"(\w+)\s*(!=|=|<|>|~)\s*(.*)", text)
-    if match is None or match[1] not in NAMES:
-        raise ValueError(f"{text!r} is not NAME=VALUE with a NAME of: {', '.join(NAMES)}")
-    name, sign, value = match[1], match[2], match[3].lower()
-    if sign in "<>":
-        limit = float(value)  # ValueError says enough
+    codes = {"ended": ENDS, "level": (*map(level, range(4)),)}
 
-    def holds(row_: Row) -> bool:
-        values = row_[name] if isinstance(row_[name], list) else [row_[name]]
-        if sign in "<>":
-            return any(not isinstance(v, str) and (v < limit if sign == "<" else v > limit) for v in values)
-        words = [str(v).lower() for v in values]
-        found = any(value in word for word in words) if sign == "~" else value in words
-        return found is (sign != "!=")
+    def lookup(row_: Row, name: str) -> list[Value]:
+        found = row_[name] if isinstance(row_[name], list) else [row_[name]]
+        return [Value(None if isinstance(v, str) else v, (str(v),)) for v in found if v not in ("", UNKNOWN)]
 
-    return holds
+    return [
+        lambda row_, condition=condition: condition(lambda name: lookup(row_, name))  # type: ignore[misc]
+        for condition in conditions_of(texts, NAMES, lambda name: codes.get(name, ()))
+    ]
 
 
 def short(r: Row) -> list[str]:

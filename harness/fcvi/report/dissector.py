@@ -1,8 +1,10 @@
 """Write the Wireshark dissector: the field table as Lua, and the parts beside it, in harness/wireshark/fcvi.lua.in.
 
     python -m fcvi.report.dissector TEMPLATE [PROFILE] > fcvi.lua
+    python -m fcvi.report.dissector --filters
 
 PROFILE is a file with the numbers of VI/TCP that its draft never assigned; without it those of profile T0 are taken.
+--filters prints the table of harness/docs/filters.md.
 """
 
 from __future__ import annotations
@@ -96,7 +98,27 @@ def tables() -> str:
     old = [(numbers[name], iu) for name, iu in codec.IUS_REV1.items()]
     lines.append("editions.opcodes = { " + ", ".join(f"[{iu.opcode:#04x}] = {i}" for i, iu in old) + " }")
     lines.append("editions.device_headers = { " + ", ".join(f"[{i}] = {iu.dh_size}" for i, iu in old) + " }")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_status_tables("DH", ""), *_status_tables("DH_REV1", "_rev1"), _message_ius()])
+
+
+def _status_tables(structure: str, suffix: str) -> list[str]:
+    """What the Info column says of the flags and of the Reason Code. judges: the flag says whether something failed."""
+    fields = codec.FIELDS[structure].values()
+    flags = [
+        f"{{ mask = {1 << f.lo:#04x}, ius = {f.ius:#x}, name = {_quote(f.name)}, "
+        f"judges = {'true' if f.name.endswith('_ERR') or f.ident == 'CONN_STS' else 'false'} }}"
+        for f in fields if f.kind == "flag" and f.byte == 5
+    ]  # fmt: skip
+    reason = codec.FIELDS[structure]["Reason_Code"]
+    return [
+        f"local flags{suffix} = {{ {', '.join(flags)} }}",
+        f"local reasons{suffix}, reason_ius{suffix} = {_values(reason)}, {reason.ius:#x}",
+    ]
+
+
+def _message_ius() -> str:
+    masks = sum(1 << i for i, iu in enumerate(codec.IUS.values()) if iu.category.startswith("message") or iu.opcode in (0x12, 0x1B))
+    return f"local message_ius = {masks:#x}"
 
 
 #: Structures of VI/TCP and what stands before the names of their fields.
@@ -148,8 +170,19 @@ def vitcp_tables(profile: vitcp.Profile) -> str:
     return "\n    ".join(lines)
 
 
+def filters() -> Iterator[str]:
+    """The rows of harness/docs/filters.md: the name in display filters, the field, its clause."""
+    for structure, top in TOP.items():
+        for _, path, field in tables_of(structure, top):
+            if field.kind not in ("nest", "group", "rsvd"):
+                yield f"| `{abbreviation(path, field)}` | {field.name} | {field.clause} |"
+
+
 def main() -> int:
     """Print the dissector."""
+    if sys.argv[1:] == ["--filters"]:
+        print("\n".join(filters()))
+        return 0
     if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@ import sys
 from typing import Any, BinaryIO, Iterator
 
 from fcvi.capture import confined
+from fcvi.capture.frame_fields import Fields, Wishes
 from fcvi.capture.hexdump import HexError, frames_of
 from fcvi.engine.output import gone
 from fcvi.engine.paint import Paint
@@ -30,24 +31,31 @@ class _Printer:
         self._path, self._args = path, args
         self._paint: Paint = args.paint
 
-    def show(self, pdu: codec.Pdu, number: int, stream: int, offset: int) -> None:
-        """One PDU. number: in the file; offset: in its stream."""
-        if self._args.json:
-            head = {"file": file_name(self._path), "number": number, "stream": stream, "offset": offset}
-            profile = {"profile_sha256": self._args.profile.sha256}
-            print(json.dumps({**head, **pdu.json(), **profile, "findings": [f.as_json() for f in pdu.findings]}))
-            return
-        self._say(pdu, f"{number:>6} {stream:>3}.{offset:<9} ")
+    def show(self, pdu: codec.Pdu, number: int, stream: int, offset: int) -> bool:
+        """One PDU, if the filter lets it: whether it did. number: in the file; offset: in its stream."""
+        head = {"file": file_name(self._path), "number": number, "stream": stream, "offset": offset}
+        return self._show(pdu, head, {"frame": number}, f"{number:>6} {stream:>3}.{offset:<9} ")
 
-    def show_captured(self, pdu: codec.Pdu, report: Report, seconds: float) -> None:
-        """One PDU of a capture. seconds: since its first record."""
-        if not self._args.json:
-            self._say(pdu, f"{report.record:>6} {seconds:>12.6f} {report.arrow():>3} {report.offset:<9} ")
-            return
+    def show_captured(self, pdu: codec.Pdu, report: Report, seconds: float) -> bool:
+        """One PDU of a capture, as ``show``. seconds: since its first record."""
         head = {"file": file_name(self._path), "frame": report.record, "time": report.time_us / 1e6, "record": "pdu",
                 "connection": report.connection, "direction": report.direction, "offset": report.offset}  # fmt: skip
-        profile = {"profile_sha256": self._args.profile.sha256}
-        print(json.dumps({**head, **pdu.json(), **profile, "findings": [f.as_json() for f in pdu.findings]}))
+        around = {"frame": report.record, "time": seconds, "record": "pdu", "connection": report.connection}
+        return self._show(pdu, head, around, f"{report.record:>6} {seconds:>12.6f} {report.arrow():>3} {report.offset:<9} ")
+
+    def _show(self, pdu: codec.Pdu, head: dict[str, Any], around: dict[str, Any], place: str) -> bool:
+        wishes: Wishes = self._args.wishes
+        view = Fields(pdu, around, pdu.findings) if wishes else None
+        if view is not None and not wishes.holds(view):
+            return False
+        if view is not None and wishes.fields:
+            print(json.dumps({**head, "chosen": wishes.chosen(view)}) if self._args.json else wishes.line(view))
+        elif self._args.json:
+            profile = {"profile_sha256": self._args.profile.sha256}
+            print(json.dumps({**head, **pdu.json(), **profile, "findings": [f.as_json() for f in pdu.findings]}))
+        else:
+            self._say(pdu, place)
+        return True
 
     def _say(self, pdu: codec.Pdu, place: str) -> None:
         paint = self._paint
@@ -118,7 +126,7 @@ class Captured:
         self._args, self._printer = args, _Printer(path, args)
         self._streams = Streams(args.profile.struct, args.tcp_port, args.family == "vitcp", keep=True)
         self._begin: int | None = None
-        self.pdus = 0
+        self.pdus = self.shown = 0
         self.problem = ""
 
     def take(self, record: Record, shown: bool) -> bool:
@@ -146,7 +154,7 @@ class Captured:
         pdu = codec.first(report.data, self._args.profile)
         self.pdus += 1
         if shown:
-            self._printer.show_captured(pdu, report, (report.time_us - (self._begin or 0)) / 1e6)
+            self.shown += self._printer.show_captured(pdu, report, (report.time_us - (self._begin or 0)) / 1e6)
         if report.broken and not self.problem:
             where = f"record {report.record}: connection {report.arrow()}: byte {report.offset}"
             self.problem = f"{where}: Segment Length {pdu.needed} is less than a Segment Header: nothing behind it can be read"

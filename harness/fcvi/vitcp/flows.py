@@ -121,7 +121,8 @@ def _list(args: Any, box: confined.Box) -> int:
 
 def run(args: Any) -> int:
     """List them. 0, or 2 when a capture cannot be read or has none."""
-    wrong = [name for name in ("sort", "filter", "csv", "openmetrics", "html", "ladder", "interface") if getattr(args, name)]
+    wrong = [name for name in ("sort", "filter", "fields", "csv", "openmetrics", "html", "ladder", "interface")
+             if getattr(args, name)]
     if wrong or not args.files:
         complain(f"--{wrong[0]} goes without --wire tcp" if wrong else "--wire tcp needs captures", "fcvi flows")
         return 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as xml
@@ -233,6 +234,35 @@ def test_connections_and_pairs_are_those_of_flows(name: str, tmp_path: Path) -> 
     assert longest == max((round(float(row[4]) * 1e6) for row in seen if row[4]), default=-1)
     table = tshark("-X", "lua_script1:connections", "-q", "-r", str(path)).splitlines()
     assert len(table) == 1 + len(flows)
+
+
+def test_the_info_column_says_connection_message_and_status() -> None:
+    """Bytes of the standard's tables: FCVI_MSG_ID in bytes 8 to 11 of the Device_Header, the Reason Code in byte 13 (Tables 4 to 12)."""
+    path = RECORDED / "cases/5.3.4.c.pcapng"
+    with Reader(str(path), Limits()) as reader:
+        frames = {record.number: codec.decode(record.data) for record in reader if record.kind == "frame"}
+    checked = set()
+    for number, connection, words in rows(path, "-Y", "fcvi.opcode", fields=("frame.number", "fcvi.connection", "_ws.col.Info")):
+        frame = frames[int(number)]
+        assert words.startswith(f"FCVI_{frame.iu}, Connection {connection}, ") and "OX_ID" in words
+        header = frame.device_header
+        if header[4] < 0x10:
+            assert f", Message {header[8:12].hex().upper()}h, " in words
+        if header[4] in (0x18, 0x19, 0x1A):
+            refused = header[5] & 1
+            assert ("no error" in words) == (not refused) and (f", CONN_STS {header[13]:02X}h " in words) == bool(refused)
+            checked.add(refused)
+    assert checked == {0, 1}
+
+
+def test_the_page_of_filters_is_that_of_the_dissector() -> None:
+    """The table of the page is made of the field table, and tshark takes each filter that it or the rest of the page has."""
+    page = (ROOT / "harness/docs/filters.md").read_text(encoding="utf-8").split("## Filters of the dissector")[1]
+    table = "\n".join(dissector.filters())
+    assert table in page, "PYTHONPATH=build/python:harness:. /usr/bin/python3 -m fcvi.report.dissector --filters"
+    named = sorted(set(re.findall(r"`(fcvi\.[a-z0-9_.]+[a-z0-9_])", page)))
+    assert len(named) > 80
+    tshark("-r", str(SESSION), "-Y", " or ".join(named))  # an unknown one is an error
 
 
 # ---- the edition of 1999 ----
