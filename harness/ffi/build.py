@@ -31,7 +31,7 @@ INCLUDES = [
 HEADERS = [
     "fcvi/codes.h", "fcvi/codec.h", "fcvi/assembly.h", "fcvi/table.h", "fcvi/pdu.h", "fcvi/vip_codes.h", "fcvi/port.h",
     "fcvi/vitcp.h", "fcvi/fabric.h", "fcvi/monitor.h", "fcvi/vitcp_monitor.h", "capture.h", "editions.h", "tcp.h",
-    "cut.h", "connects.h", "flows.h", "judge.h", "live.h", "tap.h",
+    "cut.h", "connects.h", "samples.h", "flows.h", "judge.h", "live.h", "tap.h",
     "sandbox.h", "fcvi_mutator.h", "calls.h", "door.h",
 ]  # fmt: skip
 DEFINES = ["-DFCVI_MUTATOR_WITHOUT_TARGET"]

@@ -23,6 +23,7 @@ struct fcvi_flows {
     struct place *place;
     uint32_t places, used; /* places: a power of two */
     struct fcvi_flow_tally tally;
+    bool sampling;
 };
 
 static const uint32_t SIDE = 0x80000000u;
@@ -72,12 +73,23 @@ void fcvi_flows_end(struct fcvi_flows *flows, uint32_t flow)
     }
 }
 
+static void free_latencies(struct fcvi_flow_way *w)
+{
+    free(w->histogram);
+    free(w->samples);
+}
+
+void fcvi_flows_sample(struct fcvi_flows *flows)
+{
+    flows->sampling = true;
+}
+
 void fcvi_flows_close(struct fcvi_flows *flows)
 {
     for (uint32_t i = 0; i < flows->count; i++) {
         fcvi_flows_end(flows, i);
         for (unsigned side = 0; side < 2; side++)
-            free(fcvi_flows_at(flows, i)->way[side].histogram);
+            free_latencies(&fcvi_flows_at(flows, i)->way[side]);
     }
     for (uint32_t p = 0; p < PAGES && flows->page[p] != NULL; p++)
         free(flows->page[p]);
@@ -308,6 +320,7 @@ struct message {
     const struct fcvi_frame *f;
     uint32_t id, offset;
     uint64_t time_us, number;
+    bool sampled; /* its latency is kept, if it is a Response */
 };
 
 static void waits(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, const struct message *m)
@@ -450,6 +463,8 @@ static void response(struct fcvi_flow_way *mine, struct fcvi_flow_way *asked, co
     }
     seen->earlier = s->number;
     if (is_open(s)) {
+        if (m->sampled && m->time_us >= s->time_us)
+            fcvi_flow_sample_add(&asked->samples, m->time_us, m->time_us - s->time_us);
         answered(asked, s, m->time_us, m->number);
         mine->responses++;
         s->last_us = m->time_us;
@@ -503,7 +518,7 @@ static void merge(struct fcvi_flows *f, uint32_t into, uint32_t from, const stru
     const unsigned theirs = gone->handle[0] == asker->handle ? 1 : 0; /* the side that sends to the handle */
     struct fcvi_flow_way *w = &c->way[!side];
     free(w->ring);
-    free(w->histogram);
+    free_latencies(w);
     *w = gone->way[theirs];
     gone->way[theirs] = (struct fcvi_flow_way){0};
     gone->gone = true;
@@ -546,8 +561,12 @@ static void take_message(struct fcvi_flows *f, const struct flows_unit *u, struc
         seen->why |= FCVI_FLOW_NEW;
     }
     struct fcvi_flow *c = fcvi_flows_at(f, flow);
-    const struct message m = {v, (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh), (uint32_t)fcvi_FC_Parameter(v->fc),
-                              u->record->time_us, u->number};
+    const struct message m = {v,
+                              (uint32_t)fcvi_DH_FCVI_MSG_ID(v->dh),
+                              (uint32_t)fcvi_FC_Parameter(v->fc),
+                              u->record->time_us,
+                              u->number,
+                              f->sampling};
     struct fcvi_flow_way *mine = &c->way[!to];
     seen->flow = flow;
     seen->side = !to;

@@ -6,6 +6,7 @@
 #define FCVI_FLOWS_H
 
 #include "cut.h"
+#include "samples.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,7 +53,8 @@ struct fcvi_flow_way {
     uint64_t stall_us, stall_frame;     /* the longest silence inside a Message, and the frame after it */
     uint32_t next_id;                   /* FCVI_MSG_ID that follows */
     bool has_next;
-    uint32_t *histogram; /* of latency in FCVI_FLOW_STEPS steps; NULL while there is none */
+    struct fcvi_flow_samples *samples; /* of latency over time, when that is wanted; else NULL */
+    uint32_t *histogram;               /* of latency in FCVI_FLOW_STEPS steps; NULL while there is none */
     struct fcvi_flow_slot *ring;
     uint32_t size; /* of the ring: a power of two */
 };
@@ -104,6 +106,8 @@ struct fcvi_flow_tally {
 /** NULL without memory. seed: of the hash tables, against captures that were made to collide. */
 struct fcvi_flows *fcvi_flows_open(uint64_t seed);
 void fcvi_flows_close(struct fcvi_flows *flows);
+/** Keep latencies over time from now on. */
+void fcvi_flows_sample(struct fcvi_flows *flows);
 
 /** A record that was judged. */
 struct flows_unit {

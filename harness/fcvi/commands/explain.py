@@ -12,6 +12,7 @@ bad, 3 when the reader failed, and 4 when something failed and no cause is known
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from fcvi.capture import confined
 from fcvi.capture.limits import add_options, add_reorder
@@ -33,6 +34,7 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("explain", help="Say in plain words what went wrong in captures.", description=__doc__)
     p.add_argument("files", metavar="CAPTURE", nargs="*", help="This is a capture; - is standard input.")
     p.add_argument("--json", action="store_true", help="Print one object for each cause, a line each.")
+    p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with causes, time lines, ladders and latencies too.")
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
@@ -89,7 +91,26 @@ def run(args: Any) -> int:
     if not args.files:
         complain("no capture named; see `fcvi explain --help`", "fcvi explain")
         return 2
-    return confined.run(args.files, args, lambda box: _explain(args, box))
+    from .flows import with_page
+
+    return with_page(args, lambda box: _explain(args, box))
+
+
+def _hand_over_page(box: confined.Box, table: Table, flows: list[Flow], causes: list[Cause], unknown: list[Flow]) -> None:
+    from fcvi.engine.files import encoded
+    from fcvi.flows.page import page
+    from fcvi.flows.rows import row
+
+    from .flows import connections
+
+    said = []
+    if unknown:
+        numbers = ", ".join(str(flows.index(flow) + 1) for flow in unknown[:20])
+        said.append(f"{connections(len(unknown))} failed, and the capture does not show why: {numbers}.")
+    if not causes and not unknown:
+        said.append("Nothing went wrong that the capture shows.")
+    rows = [row(table, flow, ident) for ident, flow in enumerate(flows, 1)]
+    box.hand_over(encoded(page(table, flows, rows, causes=causes, summary=said)))
 
 
 def _explain(args: Any, box: confined.Box) -> int:
@@ -100,7 +121,10 @@ def _explain(args: Any, box: confined.Box) -> int:
     from .flows import about_capture, connections, left_out, none_of_ours, old_edition, taken
 
     def make() -> Table:
-        return Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
+        table = Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
+        if args.html is not None:
+            table.scan.sample()
+        return table
 
     table, status = taken("explain", args.files, make, args)
     flows = table.finish()
@@ -109,6 +133,8 @@ def _explain(args: Any, box: confined.Box) -> int:
     if none_of_ours("explain", table):
         return 2
     causes, unknown = explain(table, flows)
+    if args.html is not None:
+        _hand_over_page(box, table, flows, causes, unknown)
     if args.json:
         for cause in causes:
             print(_json(cause, table, flows))

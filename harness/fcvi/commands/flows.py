@@ -74,7 +74,7 @@ def add_parser(commands: Any) -> None:
     how.add_argument("--csv", action="store_true", help="Print a table for spreadsheets.")
     how.add_argument("--openmetrics", action="store_true", help="Print samples for Prometheus.")
     p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with a time line for each Connection too.")
-    p.add_argument("--ladder", metavar="N", type=int, default=0, help="Show the frames of this Connection on the page.")
+    p.add_argument("--ladder", metavar="N", type=int, default=0, help="Open this Connection on the page.")
     p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
@@ -275,9 +275,17 @@ def run(args: Any) -> int:
         return 2
     if args.interface is not None or args.keep is not None or args.exporter is not None or not args.files:
         return _watch(args)
+    if args.ladder and args.html is None:
+        complain("--ladder says which Connection is open on the page: it goes with --html FILE", "fcvi flows")
+        return 2
+    return with_page(args, lambda box: _list(args, box))
+
+
+def with_page(args: Any, work: Callable[[confined.Box], int]) -> int:
+    """Read captures, and write the page that is handed over. Returns the exit status."""
     page = bytearray()
-    status = confined.take(args.files, args, lambda box: _list(args, box), page.extend)
-    if page and status in (0, 1, 2):
+    status = confined.take(args.files, args, work, page.extend)
+    if page and status in (0, 1, 2, 4):
         from fcvi.engine.files import write_named
         from fcvi.engine.words import why
 
@@ -375,9 +383,10 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.rows import row
     from fcvi.flows.table import Table
 
-
     def make() -> Table:
         table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.edition)
+        if args.html is not None:
+            table.scan.sample()
         if args.interface is not None:
             _live(args, table, box)
         return table
@@ -390,12 +399,15 @@ def _list(args: Any, box: confined.Box) -> int:
         return 2
     every = [row(table, flow, ident) for ident, flow in enumerate(flows, 1)]
     rows = _chosen(args, every)
+    if args.ladder and all(r["connection"] != args.ladder for r in rows):
+        complain(f"--ladder: there is no Connection {args.ladder} among the {len(rows)} that are shown", "fcvi flows")
+        return 2
     _print(args, rows, table)
     if args.html is not None:
         from fcvi.engine.files import encoded
         from fcvi.flows.page import page
 
-        box.hand_over(encoded(page(flows, rows, args.ladder)))
+        box.hand_over(encoded(page(table, flows, rows, args.ladder)))
     if status or (args.filter and every and not rows):
         if args.filter and every and not rows:
             complain("no Connection is left by --filter", "fcvi flows")

@@ -172,6 +172,18 @@ class Scan:
         """No more Messages are expected on the Connection."""
         lib.fcvi_flows_end(self._flows, flow)
 
+    def sample(self) -> None:
+        """Keep latencies over time from now on."""
+        lib.fcvi_flows_sample(self._flows)
+
+    def samples(self, flow: int, side: int) -> list[tuple[int, int]]:
+        """Latencies of a side's requests: when each was answered, and how long that took, in microseconds. Of very many the longest
+        of some neighbours stand for all."""
+        kept = self.at(flow).way[side].samples
+        if kept == ffi.NULL:
+            return []
+        return [(int(kept.list[i].time_us), int(kept.list[i].latency_us)) for i in range(kept.count)]
+
     def quantile(self, flow: int, share: float) -> int:
         """Microseconds within which this share of the latencies of both sides stay."""
         return int(lib.fcvi_flows_quantile(self._flows, flow, 2, share))

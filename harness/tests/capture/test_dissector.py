@@ -237,7 +237,7 @@ def test_connections_and_pairs_are_those_of_flows(name: str, tmp_path: Path) -> 
 
 
 def test_the_info_column_says_connection_message_and_status() -> None:
-    """Bytes of the standard's tables: FCVI_MSG_ID in bytes 8 to 11 of the Device_Header, the Reason Code in byte 13 (Tables 4 to 12)."""
+    """By the standard's tables FCVI_MSG_ID is in bytes 8 to 11 of the Device_Header, and the Reason Code in byte 13."""
     path = RECORDED / "cases/5.3.4.c.pcapng"
     with Reader(str(path), Limits()) as reader:
         frames = {record.number: codec.decode(record.data) for record in reader if record.kind == "frame"}

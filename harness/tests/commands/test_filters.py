@@ -12,7 +12,7 @@ from fcvi.engine.filters import FilterError, Value, chosen, number_of, parsed
 from fcvi.engine.results import Finding
 from fcvi.fc import codec
 
-from .conftest import CONNECT_RQST, PCAPS, RECORDED, fcvi
+from ..conftest import CONNECT_RQST, PCAPS, RECORDED, fcvi
 
 SETUP = str(RECORDED / "cases/5.3.4.c.pcapng")  # three Connections; two are refused with Reason Code 21h
 DAMAGED = str(PCAPS / "crafted/fc2-225-badcrc.pcap")
@@ -27,7 +27,8 @@ THING: dict[str, list[Value]] = {
     "text, holds",
     [
         ("a == 20h", True), ("a == 0x20", True), ("a == 32", True), ("a = 32", True), ("a=32", True), ("A==20H", True),
-        ("a != 20h", False), ("a != 21h", True), ("b != 1", False), ("not b == 1", True), ("b", False), ("a", True), ("not b", True),
+        ("a != 20h", False), ("a != 21h", True), ("b != 1", False), ("not b == 1", True),
+        ("b", False), ("a", True), ("not b", True),
         ("a < 33", True), ("a <= 31", False), ("a >= 32 and a > 31", True), ("a == Invalid Service Parm", True),
         ("a == 'invalid service parm'", True), ('a == "Invalid_Service_Parm"', True), ("a ~ SERVICE", True), ("a ~ x", False),
         ("a in (1, 20h)", True), ("a in {1, 2}", False), ("a in (Invalid Service Parm)", True), ("msg_id == 9", True),
@@ -90,7 +91,8 @@ def test_every_field_of_the_table_can_be_named() -> None:
     view = frame_fields.Fields(frame, {"frame": 1}, [Finding("R-1", "notice", "m", "s", "r")])
     holding = ["S_ID == 020000 or S_ID", "iu == FCVI_CONNECT_RQST", "FCVI_LOC_ADDR.HOST_ADD == fe80::a1", "requirement == R-1",
                "FCVI_REM_ADDR.HOST_ADD != fe80::a1", "class in (notice)", "FCVI_OPCODE == 10h and FCVI_OPCODE == FCVI_CONNECT_RQST",
-               "Frame_Header.TYPE == 58h", "CONN_MODE == Client-Server Connect Request", "frame == 1 and length > 24", "not Reason_Code"]  # fmt: skip
+               "Frame_Header.TYPE == 58h", "CONN_MODE == Client-Server Connect Request", "frame == 1 and length > 24",
+               "not Reason_Code"]  # fmt: skip
     for text in holding:
         assert frame_fields.Wishes([text], None).holds(view), text
     wishes = frame_fields.Wishes([], "FCVI_OPCODE,FCVI_LOC_ATTRS.FCVI_MAX_TRANS_SIZE,FCVI_MSG_ID,Reason_Code,iu")
