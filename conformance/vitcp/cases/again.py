@@ -113,16 +113,16 @@ def together(t: Scenario) -> None:
     "TCP.2.2.2.2.2.f",
     "A second connection of a VI",
     clause="2.2.2.2.2, 3.1",
-    requirements=["VITCP-3.1-21", "VITCP-3.1-23", "VITCP-3.1-34", "VITCP-2.2.1-03"],
-    errata=["V23", "V55"],
+    requirements=["VITCP-3.1-21", "VITCP-3.1-23", "VITCP-3.1-34", "VITCP-2.2.1-03", "VITCP-3.2-14", "VITCP-3.2-16"],
+    errata=["V23", "V25", "V55"],
     applies="tcp and send",
     variants=with_each(roles_and_levels(_BOTH), "end", {"disconnect": "disconnect", "fin": "fin", "reset": "reset"}),
 )
 def second(t: Scenario) -> None:
     """Counts are those of the connection's lifetime: on a second one Rx Descriptors Posted, the credits used and Message ACK begin
-    anew, whatever ended the first.
+    anew, and so does the agreed size, whatever ended the first.
     """
-    link = connect(t, rx=50)
+    link = connect(t, rx=50, mtu=1000)
     for number in range(3):
         deliver(link, pattern(30, number))
         emit(link, pattern(40, number))
@@ -152,6 +152,9 @@ def second(t: Scenario) -> None:
         acknowledge(again, now.number)
     for _ in range(2):
         sent(again)
+    again.rx = (again.rx + 1) & MASK16
+    nop(again)
+    emit(again, pattern(3000), "VITCP-3.2-16" if again.role == CLIENT else "VITCP-3.2-14")
 
 
 @case(

@@ -359,18 +359,18 @@ def offsets(t: Scenario) -> None:
 )
 def immediate(t: Scenario) -> None:
     """Immediate Data reach the other side with Sends of one and many segments and with RDMA Writes; without them the flag is
-    zero.
+    zero. The value 0 is a value.
     """
     link = connect(t)
-    for size in (0, 10, 4000):
-        deliver(link, pattern(size), "VITCP-3.1-06", 0xDEADBEEF)
+    for size, value in ((0, 0xDEADBEEF), (10, 0), (4000, 0xDEADBEEF)):
+        deliver(link, pattern(size), "VITCP-3.1-06", value)
         deliver(link, pattern(size), "VITCP-3.1-06")
-        emit(link, pattern(size), "VITCP-3.1-06", 0xDEADBEEF)
+        emit(link, pattern(size), "VITCP-3.1-06", value)
         emit(link, pattern(size), "VITCP-3.1-06")
     t.control("Sends with and without Immediate Data passed each way")
     if not t.pics["rdma_write"]:
         return
-    for value in (0x01234567, None):
+    for value in (0x01234567, 0, None):
         post_send(link, pattern(3000), "rdma-write", remote=(0x100, 1), immediate=value)
         now = message(link, WRITE, pattern(3000), "VITCP-3.1-06")
         check_immediate(link, now, value)

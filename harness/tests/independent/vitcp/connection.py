@@ -94,6 +94,11 @@ class Connection:
         self.answers: List[Incoming] = []
         self.nop_due = False
         self.over = False
+        self.asked = 0
+        if port.bad("size-of-the-first-connection"):
+            self.mtu = vi.first_size = vi.first_size or mtu
+        if port.bad("window-of-its-own"):
+            self.peer_window = mine.window
         vi.connection = self
         stream.on_segment = self.segment
         stream.on_rubbish = lambda why: self.broken()
@@ -130,6 +135,9 @@ class Connection:
     def take_number(self, kind: int) -> int:
         """The next Message Number (V18)."""
         mine = kind if self.port.choose("count") == "each-type" else SEND
+        if self.bad("numbers-of-all-vis"):
+            self.numbers[mine] = max((self.port.highest + 1) & MASK32, self.numbers[mine])
+            self.port.highest = self.numbers[mine]
         number = self.numbers[mine]
         step = 2 if self.bad("number-by-two") else 0 if self.bad("number-constant") and number > self.base else 1
         if self.bad("number-by-three-after-write") and kind == WRITE:
@@ -235,14 +243,22 @@ class Connection:
         if not waiting or (self.unacked and self.port.choose.yes("one_at_a_time")):
             return
         descriptor = waiting[0]
+        if self.bad("send-passes-write"):
+            descriptor = next((d for d in waiting if d.op == "send"), descriptor)
         if self.bad("lifo") and len(waiting) > 1:
             descriptor = waiting[-1]
         problem = self.port.problem_with(self.vi, descriptor)
         free = self.bad("mtu-not-kept") or (descriptor.op != "send" and self.bad("rdma-beyond-mtu"))
         if not problem and descriptor.room() > self.mtu and not free:
             problem = "VIP_STATUS_LENGTH_ERROR"
+        if self.bad("agreed-size-refused") and descriptor.room() == self.mtu:
+            problem = "VIP_STATUS_LENGTH_ERROR"
         if problem:
             self.refuse(descriptor, problem)
+            return
+        if descriptor.room() == 0 and self.bad(f"empty-{descriptor.op}-stays"):
+            descriptor.started = True
+            self.vi.finish(descriptor, [])
             return
         kind = KINDS[descriptor.op]
         consumes = kind == SEND or (kind == WRITE and descriptor.immediate is not None)
@@ -257,6 +273,10 @@ class Connection:
             return
         if consumes or self.bad("everything-consumes"):
             self.used += 1
+            if self.bad("credits-of-all-vis"):
+                for vi in self.port.vis.values():
+                    if vi.connection is not None and vi.connection is not self:
+                        vi.connection.used += 1
         descriptor.started = True
         self.current = Outgoing(kind, self.take_number(kind), descriptor.room(), descriptor)
 
@@ -265,6 +285,9 @@ class Connection:
         if self.peer_window == 0 and self.port.choose("no_window") == "error":
             self.refuse(descriptor, "VIP_STATUS_FORMAT_ERROR")
             return False
+        if self.bad("window-never-freed"):
+            self.asked += 1
+            return self.asked <= self.peer_window
         return len(self.reads) < self.peer_window or self.bad("read-window-ignored")
 
     def refuse(self, descriptor: Descriptor, problem: str) -> None:
@@ -313,6 +336,10 @@ class Connection:
         segment = self.head_of(one.kind, one.number)
         segment.flags |= END if self.port.choose("request_end") == "set" else 0
         segment.address, segment.handle, segment.length = descriptor.remote_va, descriptor.remote_handle, one.length
+        if self.bad("read-address-of-32-bits"):
+            segment.address &= MASK32
+        if self.bad("read-handle-of-16-bits"):
+            segment.handle &= MASK16
         one.done = True
         return segment
 
@@ -336,9 +363,11 @@ class Connection:
     def immediate(self, descriptor: Descriptor, segment: Segment, first: bool, last: bool) -> None:
         """Immediate Data (V19)."""
         where = {"all": True, "first": first, "last": last}[self.port.choose("immediate")]
+        if descriptor.immediate == 0 and self.bad("immediate-zero-is-none"):
+            return
         if descriptor.immediate is not None and where:
             segment.flags |= IMMEDIATE
-            segment.immediate = descriptor.immediate
+            segment.immediate = descriptor.immediate & (MASK16 if self.bad("immediate-of-16-bits") else MASK32)
 
     # ---- NOP ----
 
@@ -423,6 +452,8 @@ class Connection:
         if self.bad("ack-only-in-nop") and segment.kind != NOP:
             return
         if self.bad("ack-not-in-nop") and segment.kind == NOP:
+            return
+        if self.bad("ack-in-sends-and-nops-only") and segment.kind not in (NOP, SEND):
             return
         numbers = [one.number for one in self.unacked]
         if segment.is_code and self.bad("is-code-is-error"):
@@ -526,7 +557,9 @@ class Connection:
         size, offset = len(segment.payload), segment.offset
         if segment.flags & TRANSMIT_ERROR and not self.bad("transmit-error-ignored"):
             now.error = "VIP_STATUS_TRANSPORT_ERROR"
-        if segment.flags & IMMEDIATE and not self.bad("immediate-not-taken"):
+        ignored = self.bad("immediate-not-taken") or (self.bad("immediate-zero-not-taken") and segment.immediate == 0)
+        ignored = ignored or (self.bad("immediate-of-writes-not-taken") and now.kind == WRITE)
+        if segment.flags & IMMEDIATE and not ignored:
             if now.kind == WRITE and now.immediate is None:
                 self.consume(now)
                 if self.over:
@@ -576,6 +609,9 @@ class Connection:
             elif self.port.choose("overlong") == "lost":
                 now.dropped, now.descriptor = True, None
             return
+        if segment.offset + len(segment.payload) == now.descriptor.room() and self.bad("full-buffer-is-overlong"):
+            now.error = "VIP_STATUS_LENGTH_ERROR"
+            return
         if not self.port.scatter(now.descriptor, segment.offset, segment.payload):
             now.error = "VIP_STATUS_PROTECTION_ERROR"
             if self.reliable:
@@ -591,7 +627,8 @@ class Connection:
         fits = self.port.fits(region, segment.address, max(now.length, 0), "write", now_handle)
         if self.bad("write-without-right") and region is not None:
             fits = self.port.inside(region, segment.address, now.length)
-        enabled = self.vi.attributes.write or self.bad("write-not-enabled-taken")
+        first = next(iter(self.port.vis.values()))
+        enabled = (first if self.bad("rights-of-the-first-vi") else self.vi).attributes.write or self.bad("write-not-enabled-taken")
         if now.length == 0 and end == 0:
             fits = enabled = True  # nothing to be written
         if now.length > self.mtu and not (self.bad("mtu-not-kept") or self.bad("written-beyond-mtu")):
@@ -618,6 +655,8 @@ class Connection:
         self.incoming = None
         if now.error and self.reliable:
             self.not_good(now, DESCRIPTOR_ERROR, None)
+            return
+        if now.kind == WRITE and self.bad("writes-not-acked"):
             return
         self.good, self.owes = now.number, True
         if self.bad("acks-every-other") and now.number % 2:

@@ -34,6 +34,7 @@ class Port:
         self.conns: Dict[int, Passive] = {}
         self.listening = False
         self._opened = self._conn = 0
+        self.highest = -1  # Message Number of any VI, for a fault
         self._source = 49152
 
     def bad(self, name: str) -> bool:

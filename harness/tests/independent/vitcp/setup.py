@@ -194,6 +194,8 @@ class Active:
 
     def timeout(self) -> None:
         """The consumer's time is over (4.2)."""
+        if self.over and self.port.bad("timeout-ends-a-connection") and self.vi.connection is not None:
+            self.vi.connection.die("VIP_ERROR_CONN_LOST")
         if self.over:
             return
         if self.port.bad("timeout-late"):
@@ -226,7 +228,7 @@ class Active:
         if self.over:
             return
         self.over = True
-        if self.timer is not None:
+        if self.timer is not None and not self.port.bad("timeout-ends-a-connection"):
             self.timer.cancel()
         vi = self.vi
         vi.attempt = None
@@ -260,6 +262,8 @@ class Wait:
 
     def timeout(self) -> None:
         """Nobody came."""
+        if self.port.bad("wait-for-ever"):
+            return
         self.port.waits.remove(self)
         self.call.reply("VIP_TIMEOUT")
 
@@ -297,7 +301,7 @@ class Passive:
 
     def timeout(self) -> None:
         """No Connect Request in time (Incoming)."""
-        if self.theirs is None and not self.port.bad("incoming-for-ever"):
+        if (self.theirs is None and not self.port.bad("incoming-for-ever")) or (self.theirs is not None and not self.over):
             self.close()
 
     def close(self) -> None:
@@ -323,7 +327,8 @@ class Passive:
                 return
             self.close()
             return
-        self.timer.cancel()
+        if not self.port.bad("incoming-ends-pending"):
+            self.timer.cancel()
         if segment.version != wire.VERSION and not self.port.bad("any-version"):
             how = self.port.choose("bad_version")
             if how == "close":
@@ -368,6 +373,10 @@ class Passive:
         if self.port.bad("matches-a-prefix"):
             return own[: len(called)] == called or called[: len(own)] == own
         if self.port.bad("matches-by-length") and len(own) == len(called):
+            return True
+        if self.port.bad("matches-whatever-the-case") and own.lower() == called.lower():
+            return True
+        if self.port.bad("matches-up-to-a-zero") and own.partition(b"\0")[0] == called.partition(b"\0")[0]:
             return True
         if self.port.bad("eight-bytes-match"):
             return len(own) == len(called) and own[:8] == called[:8]

@@ -100,6 +100,7 @@ class Vi:
     peer: Optional[Tuple[str, Dict[str, Any]]] = None  # how a peer's attempt ended
     waiter: Optional[Call] = None
     before: Tuple[int, int] = (0, 0)  # counts of the connection before: posted, used
+    first_size: int = 0  # agreed on the first connection, for a fault
     queues: Dict[str, List[Descriptor]] = field(default_factory=lambda: {"send": [], "recv": []})
 
     def become(self, state: str) -> None:
@@ -115,7 +116,7 @@ class Vi:
 
     def head(self) -> Optional[Descriptor]:
         """The first receive Descriptor that is still open."""
-        return next(iter(self.open("recv")), None)
+        return next(iter(self.open("recv")[:: -1 if self.port.bad("newest-receive-first") else 1]), None)
 
     def finish(self, descriptor: Descriptor, errors: List[str]) -> None:
         """A Descriptor of the send queue is done; it completes in the order of the queue."""
@@ -165,5 +166,7 @@ class Vi:
         if code and how != "specific":
             codes.insert(len(codes) if how == "both-later" else 0, "VIP_ERROR_CONN_LOST")
         for one in codes:
+            if self.port.bad("no-error-callback"):
+                continue
             if one != "VIP_ERROR_CONN_LOST" or self.port.choose("conn_lost") == "told":
                 self.port.notify("error", {"vi": self.number, "code": one})

@@ -1,0 +1,172 @@
+"""Clauses 2.2.2.2.2, 2.2.2.2.6, 3.1, 4.2 and 4.3: what one VI, message or timer leaves to the next."""
+
+from __future__ import annotations
+
+from fcvi.engine.case import Variant, case
+from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.wire import ACCEPT, READ_REQUEST, WRITE
+
+from conformance.vitcp.steps.connection import (
+    CLIENT, RECEPTION, REGISTRY, UNRELIABLE, address, connect, connect_request, create, default_level, host, opened,
+    roles_and_levels, wait_for_call, with_each,
+)  # fmt: skip
+from conformance.vitcp.steps.messages import (
+    GUARD, acknowledge, alive, answer, check_immediate, completion, contents, emit, message, pattern, post_receive, post_send,
+    register, respond, segments, send, sent, write,
+)  # fmt: skip
+
+_BOTH = (UNRELIABLE, RECEPTION)
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.2.g",
+    "Two VIs that are connected at once",
+    clause="2.2.2.2.2, 3.1",
+    requirements=["VITCP-2.2.1-03", "VITCP-2.2.2.2.2-09", "VITCP-3.1-09"],
+    errata=["V17", "V18", "V23"],
+    applies="tcp and send and max_vis >= 2",
+    variants=with_each(roles_and_levels(_BOTH), "rights", {"first": 0, "second": 1}),
+)
+def two_at_once(t: Scenario) -> None:
+    """Each connection has its own Message Numbers and its own credit, and the rights of one VI are none of the other's."""
+    level, may = str(t.params["level"]), int(t.params["rights"])
+    vis = [create(t, level, write=number == may) for number in range(2)]
+    links = [connect(t, vi=vi, level=level, rx=3) for vi in vis]
+    for number in range(3):
+        for link in links:
+            emit(link, pattern(30, number), "VITCP-2.2.1-03")
+    t.control("three Sends came on each connection")
+    if not t.pics["rdma_write"]:
+        return
+    targets = [register(t, 64, write=True) for _ in links]
+    write(links[may], targets[may], pattern(40))
+    t.owed(lambda: contents(t, targets[may], 39, 1) != bytes([GUARD]))
+    t.require(contents(t, targets[may], 0, 40) == pattern(40), "VITCP-2.2.2.2.2-09", "an RDMA Write to a VI that allows it", "others",
+              "the data")  # fmt: skip
+    t.on_purpose("VITCP-2.2.2.2.2-09")
+    links[1 - may].stream.watch.known.error_due = True
+    write(links[1 - may], targets[1 - may], pattern(40))
+    t.wait(t.nop_bound_us // 2)
+    seen = contents(t, targets[1 - may], 0, 40)
+    t.require(seen == bytes([GUARD]) * 40, "VITCP-2.2.2.2.2-09", "an RDMA Write to a VI that does not allow it", "written", "untouched")
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.6.c",
+    "Reads one after the other",
+    clause="2.2.2.2.6, 3.1",
+    requirements=["VITCP-2.2.2.1-06", "VITCP-3.1-24"],
+    errata=["V24"],
+    applies="tcp and rdma_read",
+    variants=with_each(roles_and_levels((RECEPTION,)), "window", {"1": 1, "2": 2}),
+)
+def one_after_the_other(t: Scenario) -> None:
+    """A read that is answered leaves its place in the window to the next one: more reads than the window has places all go out."""
+    link = connect(t, window=int(t.params["window"]))
+    local = register(t, 64)
+    for number in range(5):
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=local, length=40)
+        request = message(link, READ_REQUEST, None, "VITCP-3.1-24", f"though {number} reads are answered and none is under way")
+        respond(link, answer(link, request, pattern(40, number)))
+        completion(link, "send", "VITCP-3.1-41", "for a read that is answered")
+        t.require(contents(t, local, 0, 40) == pattern(40, number), "VITCP-2.2.2.1-06", "the bytes read", "others", "those sent")
+    t.control("every read was answered")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.q",
+    "RDMA Writes: their acknowledgement, and one that is empty",
+    clause="3.1",
+    requirements=["VITCP-3.1-06", "VITCP-3.1-25", "VITCP-2.2.2.1-06"],
+    errata=["V19", "V53"],
+    applies="tcp and rdma_write",
+    variants=[*with_each(roles_and_levels((RECEPTION,)), "what", {"acknowledged": "ack"}),
+              *with_each(roles_and_levels(_BOTH, "immediate_data"), "what", {"empty": "empty"})],
+)
+def writes(t: Scenario) -> None:
+    """An RDMA Write is acknowledged though it takes no receive Descriptor. One without data but with Immediate Data takes one at the
+    other end, both ways.
+    """
+    link = connect(t)
+    alive(link)
+    target = register(t, 64, write=True)
+    if t.params["what"] == "ack":
+        number, at = write(link, target, pattern(40)), len(t.tester.inbox)
+        t.owed(lambda: any(r.pdu.ack == number for r in t.tester.inbox if r.stream is link.stream))
+        seen = [r.pdu.ack for r in t.tester.inbox if r.stream is link.stream]
+        t.require(number in seen, "VITCP-3.1-25", "Message ACK of an RDMA Write", seen[at - 1 :], number)
+        return
+    post_receive(link, 64)
+    write(link, target, b"", immediate=0x01020304)
+    done = completion(link, "recv", "VITCP-3.1-06", "for an empty RDMA Write with Immediate Data")
+    t.require(done.good and done.immediate == 0x01020304, "VITCP-3.1-06", "the Immediate Data received", done.immediate, 0x01020304)
+    post_send(link, b"", "rdma-write", remote=(0x100, 1), immediate=0x05060708)
+    now = message(link, WRITE, b"", "VITCP-2.2.2.1-06", "without data, with Immediate Data")
+    check_immediate(link, now, 0x05060708)
+    if link.reliable:
+        acknowledge(link, now.number)
+    sent(link)
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.r",
+    "Receive Descriptors in their order",
+    clause="3.1",
+    requirements=["VITCP-3.1-20"],
+    applies="tcp",
+    variants=roles_and_levels(_BOTH),
+)
+def in_their_order(t: Scenario) -> None:
+    """Three receive Descriptors are posted, then three Sends come: each goes to the Descriptor that was posted as it was sent."""
+    link = connect(t)
+    regions = [post_receive(link, 100) for _ in range(3)]
+    for number in range(3):
+        send(link, segments(link, pattern(50 + number, number)))
+    for number, region in enumerate(regions):
+        done = completion(link, "recv", "VITCP-3.1-20", "for a Send")
+        t.require(done.good and done.length == 50 + number, "VITCP-3.1-20", f"Descriptor {number}", str(done), "its Send")
+        seen = contents(t, region, 0, 50 + number)
+        t.require(seen == pattern(50 + number, number), "VITCP-3.1-20", f"the buffer of Descriptor {number}", "others", "its Send")
+    t.control("three Sends arrived")
+
+
+@case(
+    REGISTRY,
+    "TCP.4.d",
+    "Timers that are over",
+    clause="1, 4.2, 4.3",
+    requirements=["VITCP-1-01", "VITCP-4.2-08", "VITCP-4.3-09"],
+    applies="tcp",
+    variants=[Variant("wait", {"what": "wait"}, "server"), Variant("pending-accept", {"what": "pending"}, "server"),
+              Variant("connected", {"what": "connected"}, "client")],
+)  # fmt: skip
+def timers(t: Scenario) -> None:
+    """VipConnectWait returns when its time is over. The timer of Incoming ends with the Connect Request, that of VipConnectRequest
+    with the connection: neither ends what comes then.
+    """
+    what = t.params["what"]
+    if what == "wait":
+        address_of = address(host(t), b"nobody asks for")
+        call = t.start("VipConnectWait", LocalAddr=address_of, Timeout=t.r_a_tov_us)
+        t.wait(t.r_a_tov_us)
+        t.finish(call, "VITCP-1-01", returns="VIP_TIMEOUT")
+        alive(connect(t))
+    elif what == "connected":
+        link = connect(t, CLIENT)
+        t.wait(4 * t.r_a_tov_us + 2 * t.nop_bound_us)  # the time that the call has had, and more
+        t.require(not link.stream.over, "VITCP-4.2-08", "a connection ends when the time of its call is over", "closed", "open")
+        alive(link)
+    else:
+        level = default_level(t)
+        vi, call = create(t, level), wait_for_call(t)
+        stream = opened(t)
+        t.send(stream, connect_request(t, level))
+        t.finish(call, "VITCP-4.3-01", returns="VIP_SUCCESS")
+        t.wait(2 * int(t.config["incoming_timeout_us"]))
+        t.call("VipConnectAccept", vi=vi, conn=call.integer("conn"))
+        t.expect(ACCEPT, "VITCP-4.3-09", stream=stream, why="though the application has accepted")
+        alive(connect(t))
