@@ -8,6 +8,7 @@
 #include <fcvi/access.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TCP = 20 };
 
@@ -48,16 +49,30 @@ static bool load_from(struct segments *f, const char *directory)
     return f->library != NULL;
 }
 
-/* It lies beside the extension module, or in python/ of the build's directory. */
-const struct streams_calls *fcvi_segments_load(struct segments *f)
+/* The directory of this code; false where nobody can say. The loader knows a program that a shell found by
+ * its PATH by its bare name: it is looked up as the kernel has it, never in the working directory. */
+static bool own_directory(char *at, size_t size)
 {
     static const char here = 0;
     Dl_info info;
-    char at[4000] = ".", other[4060];
+    ssize_t length = -1;
     if (dladdr(&here, &info) != 0 && info.dli_fname != NULL && strchr(info.dli_fname, '/') != NULL) {
-        snprintf(at, sizeof at, "%s", info.dli_fname);
-        *strrchr(at, '/') = '\0';
+        length = snprintf(at, size, "%s", info.dli_fname);
+    } else if ((length = readlink("/proc/self/exe", at, size - 1)) > 0) {
+        at[length] = '\0';
     }
+    char *end = length > 0 && (size_t)length < size ? strrchr(at, '/') : NULL;
+    if (end != NULL)
+        *end = '\0';
+    return end != NULL;
+}
+
+/* It lies beside the extension module, or in python/ of the build's directory. */
+const struct streams_calls *fcvi_segments_load(struct segments *f)
+{
+    char at[4000], other[4060];
+    if (!own_directory(at, sizeof at))
+        return NULL;
     bool found = load_from(f, at);
     static const char *const places[] = {"python", "../python"};
     for (unsigned i = 0; i < 2 && !found; i++) {

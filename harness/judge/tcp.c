@@ -53,7 +53,7 @@ struct tcp_judge {
     uint8_t *store;
     size_t reports, room, used, store_room;
     struct tcp_connection *over;
-    size_t overs, over_room;
+    size_t overs, over_next, over_room; /* those before over_next were taken */
     const struct streams_segment *now;
     bool six;
     struct tcp_tally tally;
@@ -633,10 +633,11 @@ const struct tcp_tally *fcvi_tcp_tally(const struct tcp_judge *t)
 
 bool fcvi_tcp_over(struct tcp_judge *t, struct tcp_connection *out)
 {
-    if (t->overs == 0)
+    if (t->over_next == t->overs) {
+        t->over_next = t->overs = 0;
         return false;
-    *out = t->over[0];
-    memmove(t->over, t->over + 1, --t->overs * sizeof *t->over);
+    }
+    *out = t->over[t->over_next++];
     return true;
 }
 

@@ -2,8 +2,9 @@
  *
  * The suite starts it with one end of a pair of sockets as standard input. An administrator gives this small
  * program CAP_NET_RAW (setcap cap_net_raw=ep), and execution to whom it may serve; the suite itself then
- * needs no capability. The socket that goes out takes in FCoE, FIP and LLDP only, and its filter is locked.
- * Nothing of the environment is read. */
+ * needs no capability. The socket that goes out takes in FCoE, FIP and LLDP of this interface only, and its
+ * filter is locked. What it sends the kernel does not bind: whoever has the socket can send any frame on any
+ * interface of the network namespace. Nothing of the environment is read. */
 #include <errno.h>
 #include <linux/filter.h>
 
@@ -12,6 +13,7 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -42,10 +44,13 @@ static bool set(int s, int level, int option, const void *value, socklen_t size)
     return setsockopt(s, level, option, value, size) == 0;
 }
 
-/* EtherTypes 8906h, 8914h and 88CCh. The kernel has taken tags of VLANs off. */
-static bool narrow(int s)
+/* EtherTypes 8906h, 8914h and 88CCh of this interface, whatever the socket is bound to later. The kernel has
+ * taken tags of VLANs off. */
+static bool narrow(int s, int index)
 {
     struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_IFINDEX)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)index, 0, 5),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x8906, 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x8914, 1, 0),
@@ -107,7 +112,8 @@ int main(int argc, char **argv)
         return complain(argv[1], errno == ENODEV ? "there is no such interface" : strerror(errno));
     if (r.ifr_hwaddr.sa_family != ARPHRD_ETHER)
         return complain(argv[1], "this is no Ethernet interface");
-    if (ioctl(s, SIOCGIFINDEX, &r) != 0 || !narrow(s) || !join(s, r.ifr_ifindex) || !hand_over(s))
+    if (ioctl(s, SIOCGIFINDEX, &r) != 0 || !narrow(s, r.ifr_ifindex) || !join(s, r.ifr_ifindex) ||
+        !hand_over(s))
         return complain(argv[1], strerror(errno));
     return 0;
 }

@@ -6,11 +6,11 @@ import os
 import struct
 import sys
 from contextlib import contextmanager
-from typing import Iterator, Optional
+from typing import BinaryIO, Callable, Iterator, Optional
 
 from .dump_text import HexError, frames_of_text
 
-__all__ = ["LINKS", "HexError", "capture_of", "frames_of", "link_of"]
+__all__ = ["LINKS", "Dump", "HexError", "capture_of", "frames_of", "link_of", "text_of"]
 
 LINKS = {"frame": 224, "delimited": 225, "ethernet": 1}
 _SOF = bytes.fromhex("bcb5")
@@ -20,40 +20,68 @@ _MOST = 16 << 20  # bytes of text; what is longer is for a tool that makes captu
 _VLANS = (0x8100, 0x88A8)
 
 
-@contextmanager
-def capture_of(path: str, link: Optional[str]) -> Iterator[str]:
-    """The name of a pcap file in memory with the frames of the dump. link: of ``LINKS``, None: as the first frame looks."""
-    frames = frames_of(read(path), path)
-    link = link or link_of(frames[0])
-    if link == "frame" and len(frames) > 1 and all(len(frame) < _FRAME_HEADER for frame in frames):
-        raise HexError(
-            f"{path}: each line is taken for a frame, and none has the {_FRAME_HEADER} bytes of a Frame_Header; "
-            "write a frame a line, lines with offsets, or an empty line between frames"
-        )
-    number = os.memfd_create("hex")
-    try:
-        with os.fdopen(os.dup(number), "wb") as file:
+class Dump:
+    """A dump that becomes a pcap file in memory. It is opened at once, and read where captures are read, under the same limits."""
+
+    def __init__(self, path: str) -> None:
+        """Raises HexError."""
+        self._path, self._whole = path, False
+        try:
+            self.file: BinaryIO = sys.stdin.buffer if path == "-" else open(path, "rb")  # pylint: disable=consider-using-with
+        except OSError as error:
+            raise HexError(f"{path}: {error.strerror}") from error
+        self._written = os.memfd_create("hex")
+        self._read = os.open(f"/proc/self/fd/{self._written}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def __enter__(self) -> Dump:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._path != "-":
+            self.file.close()
+        os.close(self._written)
+        os.close(self._read)
+
+    def capture(self, link: Optional[str]) -> str:
+        """The name of the file in memory. link: of ``LINKS``, None: as the first frame looks. Raises HexError."""
+        if not self._whole:
+            try:
+                self._write(frames_of(text_of(self.file, self._path), self._path), link)
+            except OSError as error:
+                raise HexError(f"{self._path}: {error.strerror}") from error
+            self._whole = True
+        return f"/proc/self/fd/{self._read}"
+
+    def _write(self, frames: list[bytes], link: Optional[str]) -> None:
+        link = link or link_of(frames[0])
+        if link == "frame" and len(frames) > 1 and all(len(frame) < _FRAME_HEADER for frame in frames):
+            raise HexError(
+                f"{self._path}: each line is taken for a frame, and none has the {_FRAME_HEADER} bytes of a Frame_Header; "
+                "write a frame a line, lines with offsets, or an empty line between frames"
+            )
+        with os.fdopen(os.dup(self._written), "wb") as file:
             file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, _LONGEST, LINKS[link]))
             for frame in frames:
                 file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
-        only_read = os.open(f"/proc/self/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)
-        os.close(number)
-        number = only_read
-        yield f"/proc/self/fd/{number}"
-    finally:
-        os.close(number)
+
+
+@contextmanager
+def capture_of(path: str, link: Optional[str], enter: Callable[[], None] = lambda: None) -> Iterator[str]:
+    """The name of a pcap file in memory with the frames of the dump. enter: called before the first byte is read. Raises HexError."""
+    with Dump(path) as dump:
+        enter()
+        yield dump.capture(link)
 
 
 def read(path: str) -> str:
-    """The text of a dump, as tools of Windows write it, too. "-": standard input. Raises HexError."""
-    try:
-        if path == "-":
-            data = sys.stdin.buffer.read(_MOST + 1)
-        else:
-            with open(path, "rb") as file:
-                data = file.read(_MOST + 1)
-    except OSError as error:
-        raise HexError(f"{path}: {error.strerror}") from error
+    """The text of a dump. "-": standard input. Raises HexError."""
+    with Dump(path) as dump:
+        return text_of(dump.file, path)
+
+
+def text_of(file: BinaryIO, path: str) -> str:
+    """As tools of Windows write it, too. Raises HexError, OSError."""
+    data = file.read(_MOST + 1)
     if len(data) > _MOST:
         raise HexError(f"{path}: is more than {_MOST >> 20} MiB of text; make a capture of it with text2pcap")
     utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))

@@ -27,7 +27,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from contextlib import nullcontext
 from typing import Any, Optional
 
 from fcvi.fc import codec
@@ -175,9 +174,10 @@ class _Printer:
 
 
 def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
-    source = nullcontext(path) if args.form == "capture" else capture_of(path, args.link)
-    with source as name:
+    if args.form == "capture":
         box.enter()
+        return Reader(path, args.limits, Order(args.reorder * 1000))
+    with capture_of(path, args.link, box.enter) as name:
         return Reader(name, args.limits, Order(args.reorder * 1000))
 
 

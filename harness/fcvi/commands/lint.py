@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from fcvi.capture.frame_fields import Fields
     from fcvi.capture.frame_fields import Wishes as FrameWishes
+    from fcvi.capture.hexdump import Dump
     from fcvi.capture.reader import Record
     from fcvi.engine.results import Finding
     from fcvi.live.tap import Ring
@@ -61,7 +62,7 @@ class Arguments(Wishes, captured.Wishes):
     sarif: Optional[str] = None
     form, link = "capture", None
     edition = "auto"
-    dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
+    dumps: dict[str, Dump | Exception] = {}  # of the files that are hexadecimal dumps
     trust = r_a_tov = 0
     jobs = 1
     paint = PLAIN
@@ -239,7 +240,7 @@ class Stream:
         self.sarif = Sarif() if args.sarif else None
         self.wishes, self.profile = args.wishes, args.profile
         self.dumps, self.on_finding, self.interface = args.dumps, args.on_finding, args.interface
-        self.watching = args.interface
+        self.watching, self.link = args.interface, args.link
         self.tally, self.records = Tally(), Records()
         self._shown = self.unwanted = 0  # findings; unwanted: that --filter leaves out
         self.fcvi = 0  # frames of FC-VI, FARP with them
@@ -291,9 +292,17 @@ class Stream:
         name = self.dumps.get(path, "-" if path == self.interface else path)
         if isinstance(name, Exception):
             raise ScanError(str(name))
-        scan = Scan(name, self.limits, self.order)
+        scan = Scan(name if isinstance(name, str) else self._of_dump(name), self.limits, self.order)
         scan.path = path
         return scan
+
+    def _of_dump(self, dump: Dump) -> str:
+        from fcvi.capture.hexdump import HexError
+
+        try:
+            return dump.capture(self.link)
+        except HexError as error:
+            raise ScanError(str(error)) from error
 
     def end(self) -> None:
         """What there is to say of the whole. Nothing found is no good news of a capture in which nothing was looked at."""
@@ -670,17 +679,17 @@ def _watch(args: Arguments) -> int:
 
 @contextmanager
 def _dumps(args: Arguments, paths: Sequence[str]) -> Iterator[None]:
-    """Hexadecimal dumps become captures before their reader is confined."""
+    """Hexadecimal dumps are opened before their reader is confined, which makes captures of them."""
     args.dumps = {}
     if args.form == "capture":
         yield
         return
-    from fcvi.capture.hexdump import HexError, capture_of
+    from fcvi.capture.hexdump import Dump, HexError
 
     with ExitStack() as stack:
         for path in paths:
             try:
-                args.dumps[path] = stack.enter_context(capture_of(path, args.link))
+                args.dumps[path] = stack.enter_context(Dump(path))
             except HexError as error:
                 args.dumps[path] = error
         yield

@@ -25,6 +25,7 @@ from .results import Result, RunReport
 FOLDER = "evidence"
 RUN = "run.json"
 JOURNAL = "cases.jsonl"
+_LONGEST_TRACE = 1_000_000  # operations; a few bytes can stand for a hundred of them
 CUT_OFF = "not run: the run was cut off; fcvi run --resume goes on"
 _VERSION = 1  # of run.json
 _TRACE, _READ = 2, (1, 2)  # of a trace: as it is written, and those that can be read
@@ -211,6 +212,8 @@ def load_trace(directory: Path, ident: str) -> list[Entry]:
             entries += unfolded(entry)
         except ValueError as error:
             raise EvidenceError(f"{path}: line {number}: {error}") from None
+        if len(entries) > _LONGEST_TRACE:
+            raise EvidenceError(f"{path}: line {number}: more than {_LONGEST_TRACE} operations, which no case makes")
     if not entries or entries[0] not in [{"trace": version, "case": ident} for version in _READ]:
         raise EvidenceError(f"{path}: line 1 does not say that this is the trace of {ident}")
     return entries[1:]

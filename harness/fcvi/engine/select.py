@@ -9,6 +9,7 @@ from .case import CaseInfo, Variant
 
 
 _TAG = "tag:"
+_MOST_PATTERNS = 1000  # each of which every name is compared with; evidence has an expression, too
 
 
 class SelectionError(ValueError):
@@ -44,7 +45,10 @@ def selected(cases: list[CaseInfo], expression: str | None) -> Chosen:
             names.setdefault(name, set()).add(i)
     wanted: set[int] | None = None
     unwanted: set[int] = set()
-    for term, negated in _terms(expression):
+    found_terms = _terms(expression)
+    if sum(term not in names for term, _ in found_terms) > _MOST_PATTERNS:
+        raise SelectionError(f"--select: more than {_MOST_PATTERNS} patterns; name the cases")
+    for term, negated in found_terms:
         matching = _matching(names, term)
         if not matching:
             raise SelectionError(f"--select: no case matches {term!r}; `fcvi list` shows what there is")

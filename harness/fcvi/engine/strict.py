@@ -13,6 +13,7 @@ import re
 from typing import Any, Iterable, Optional
 
 DEEPEST = 64  # objects and arrays within each other
+_LARGEST_JSON = 64 << 20  # characters; a list of empty lists takes twenty times as much memory as it is long
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -54,6 +55,8 @@ _decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number,
 
 def loads(text: str) -> Any:
     """The value. Raises ValueError (json.JSONDecodeError where the text is no JSON)."""
+    if len(text) > _LARGEST_JSON:
+        raise ValueError(f"{len(text)} characters are more than the {_LARGEST_JSON} that are read of JSON")
     try:
         value = _decode(text)
     except RecursionError as error:

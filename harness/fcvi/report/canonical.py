@@ -9,8 +9,7 @@ import hashlib
 import json
 from typing import Any
 
-from fcvi.engine.files import FileError, encoded
-from fcvi.engine.strict import twice
+from fcvi.engine.files import encoded, parse_json
 
 
 def dumps(data: Any) -> bytes:
@@ -24,20 +23,5 @@ def sha256(data: Any) -> str:
 
 
 def loads(data: bytes, where: str) -> Any:
-    """JSON without duplicate members. Raises FileError."""
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise FileError(f"{where}: the member {twice(name for name, _ in pairs)!r:.80} is there twice")
-        return found
-
-    def no_number(word: str) -> Any:
-        raise FileError(f"{where}: {word} is no JSON")
-
-    try:
-        return json.loads(data, object_pairs_hook=members, parse_constant=no_number)
-    except RecursionError as error:
-        raise FileError(f"{where}: nested too deeply") from error
-    except ValueError as error:
-        raise FileError(f"{where}: not JSON: {' '.join(str(error).split())[:200]}") from error
+    """JSON, and strictly JSON; whether it has the one form is to be asked of `dumps`. Raises FileError."""
+    return parse_json(data, where)

@@ -18,6 +18,7 @@ from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.files import FileError, read_file, read_json
 from fcvi.engine.results import Result, RunReport, Verdict
 
+_MOST = 1000
 _MEMBERS = {"case", "requirement", "reason", "until"}
 _WAIVABLE = (Verdict.FAIL, Verdict.INCONCLUSIVE)
 
@@ -54,6 +55,8 @@ def load_quarantine(path: Path, variants: Collection[str], requirements: Collect
     tables = data.pop("quarantine", [])
     if data or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise FileError(f"{path}: a quarantine file has [[quarantine]] tables and nothing else")
+    if len(tables) > _MOST:
+        raise FileError(f"{path}: {len(tables)} entries are more than the {_MOST} that are compared with every case")
     entries = []
     for number, table in enumerate(tables, 1):
         where = f"{path}: quarantine {number}"

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Iterator
 
 from fcvi.capture import confined
 from fcvi.capture.frame_fields import Fields, Wishes
-from fcvi.capture.hexdump import HexError, frames_of
+from fcvi.capture.hexdump import HexError, frames_of, text_of
 from fcvi.engine.output import gone
 from fcvi.engine.paint import Paint
 from fcvi.engine.words import complain, file_name, printable
@@ -79,7 +79,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 def _streams(path: str, file: BinaryIO, args: Any) -> list[Iterator[bytes]]:
     if args.form == "stream":
         return [_pieces(file)]
-    dumps = frames_of(file.read().decode("utf-8", "replace"), path, longest=None)
+    dumps = frames_of(text_of(file, path), path, longest=None)
     return [iter([dump]) for dump in dumps]
 
 

@@ -51,9 +51,12 @@ def _as_nobody(net: Net, tree: Path, *words: str) -> "subprocess.CompletedProces
 
 
 def test_a_user_without_privileges_runs_cases(net: Net, tree: Path) -> None:
-    agent = net.endpoint(tree.parent / "control")
-    (tree.parent / "control").chmod(0o777)
-    run = ("run", "--dut", f"fcoe:{TESTER}", "--agent", agent, "--select", "5.3.2/dut-client,5.3.2/dut-server,A.1/class3/in-order")
+    control, token = tree.parent / "control", tree.parent / "token"
+    token.write_text("the endpoint is root's\n")
+    on = ("--on", f"fcoe:{DEVICE}", "--control", f"unix:{control}", "--token", str(token))
+    net.start(str(FCVI), "endpoint", *on, until="control at")
+    control.chmod(0o777)
+    run = ("run", "--dut", f"fcoe:{TESTER}", "--agent", f"unix:{control},token={token}", "--select", "5.3.2/dut-client,5.3.2/dut-server,A.1/class3/in-order")
     done = _as_nobody(net, tree, *run)
     assert done.returncode == 0 and "3 pass" in done.stdout, done.stdout + done.stderr
     subprocess.run(["setcap", "-r", str(tree / "build/fcvi-open")], check=True)
@@ -98,5 +101,22 @@ def test_the_socket_takes_in_what_it_is_for_and_keeps_its_filter(net: Net) -> No
             opened.settimeout(2)
             assert [opened.recv(100)[12:14].hex() for _ in range(3)] == ["8906", "8914", "88cc"]
             opened.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                opened.recv(100)
+
+
+def test_the_socket_hears_its_own_interface_whatever_it_is_bound_to(net: Net) -> None:
+    ours, its = socket.socketpair()
+    with ours, its:
+        done = subprocess.run(net._command(str(_OPENER), DEVICE), stdin=its, capture_output=True, check=False, timeout=20)
+        assert done.returncode == 0, done.stderr
+        with socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0]) as opened:
+            opened.bind((TESTER, 3))  # ETH_P_ALL
+            sender = (
+                "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(('" + DEVICE + "', 0))\n"
+                "s.send(bytes(12) + bytes.fromhex('8906') + bytes(46))"
+            )
+            assert net.run("/usr/bin/python3", "-c", sender).returncode == 0
+            opened.settimeout(0.5)
             with pytest.raises(TimeoutError):
                 opened.recv(100)
