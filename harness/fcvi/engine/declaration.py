@@ -30,7 +30,7 @@ from typing import Any, Collection, Optional
 
 from . import laboratory, pics as pics_module, strict
 from .case import load_cases
-from .deviation import Deviation
+from .deviation import MOST, Deviation
 from .files import FileError, damage, read_file
 from .pics import PicsError
 from .pixit import DUT, MS, TESTER, Given, Identity
@@ -135,6 +135,8 @@ def _deviations(data: dict[str, Any], where: str, requirements: Collection[str])
     tables = data.get("deviation", [])
     if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise PicsError(f"{where}: deviations are written as [[deviation]]")
+    if len(tables) > MOST:
+        raise PicsError(f"{where}: {len(tables)} deviations are more than the {MOST} that are compared with every case")
     found = []
     for number, table in enumerate(tables, 1):
         which = f"{where}: deviation {number}"

@@ -9,6 +9,9 @@ from typing import Any, Optional, Sequence
 from .results import Result, RunReport, Verdict
 
 
+MOST = 1000  # declarations, each of which is compared with every case
+
+
 @dataclass(frozen=True)
 class Deviation:
     """One declaration: a requirement, a case (id or glob) or both; both together narrow each other."""
@@ -86,8 +89,9 @@ def _tell_tested(outcomes: list[Outcome], result: Result) -> None:
 
 def _cover(outcomes: list[Outcome], result: Result) -> None:
     by = {r: [o for o in outcomes if o.deviation.covers(result, r)] for r in result.broken}
+    covering_one = {id(outcome) for covering in by.values() for outcome in covering}
     for outcome in outcomes:
-        if any(outcome in covering for covering in by.values()):
+        if id(outcome) in covering_one:
             outcome.occurred.append(result.id)
             outcome.status = "occurred"
     if by and all(by.values()):

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Sequence
 from fcvi import __version__
 from . import pics as pics_module, runner
 from .case import CaseInfo, Variant, load_cases
-from .deviation import Deviation
+from .deviation import MOST, Deviation
 from .player import PlayerDut
 from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
 from .files import FileError, damage
@@ -99,6 +99,8 @@ def _check_shape(run: dict[str, Any]) -> None:
                 raise ValueError(f"{where}{name} is of another kind than a run writes it")
 
     check(run, _SHAPE, "", len(_SHAPE))
+    if len(run["deviations"]) > MOST:
+        raise ValueError(f"more than {MOST} deviations")
     check(run["dut"], _DUT, "dut.", len(_DUT))
     for case in run["cases"]:
         check(case, _CASE, "cases: ", 2)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Optional
 
+from fcvi.engine import strict
 from fcvi.engine.files import FileError, damage
 
 Word = tuple[str, ...]
 Output = tuple[str, ...]
+_MOST_STATES = 1000  # of a machine that was written down: two of them have so many pairs of states as their product
 
 
 @dataclass
@@ -71,13 +72,15 @@ class Mealy:
     def from_json(cls, text: bytes, path: str) -> Mealy:
         """What as_json gave. Raises FileError for anything else."""
         try:
-            data = json.loads(text)
+            data = strict.loads(text.decode("utf-8"))
             if data["fcvi-learn"] != 1:
                 raise ValueError("of another version")
             made = cls(tuple(map(str, data["letters"])), {}, str(data["device"]), tuple(map(str, data["settings"])),
                        bool(data["complete"]), str(data["why"]))  # fmt: skip
             for state, letter, to, out in data["steps"]:
                 made.step[int(state), str(letter)] = int(to), tuple(map(str, out))
+            if made.states > _MOST_STATES:
+                raise ValueError(f"{made.states} states are more than the {_MOST_STATES} that are compared")
             states = range(made.states)
             whole = all((s, a) in made.step and made.step[s, a][0] in states for s in states for a in made.letters)
             if not whole or not made.letters:
@@ -108,39 +111,53 @@ class Mealy:
         }
 
 
+Pair = tuple[int, int]
+Came = dict[Pair, Optional[tuple[Pair, str]]]  # each pair of states that was reached: from where, and by which letter
+
+
+def _word(came: Came, pair: Pair, letter: str) -> Word:
+    """The letters that lead to a pair, and one more."""
+    letters = [letter]
+    while (step := came[pair]) is not None:
+        pair, before = step
+        letters.append(before)
+    return tuple(reversed(letters))
+
+
 def differences(a: Mealy, b: Mealy, most: int) -> Iterator[tuple[Word, Output, Output]]:
     """Shortest words after which the two give different outputs, each pair of outputs for a letter once, at most so many."""
-    letters = [letter for letter in a.letters if letter in b.letters]
-    seen = {(0, 0)}
-    waiting: deque[tuple[int, int, Word]] = deque([(0, 0, ())])
+    theirs = set(b.letters)
+    letters = [letter for letter in a.letters if letter in theirs]
+    came: Came = {(0, 0): None}
+    waiting: deque[Pair] = deque([(0, 0)])
     told: set[tuple[str, Output, Output]] = set()
     while waiting:
-        left, right, word = waiting.popleft()
+        pair = waiting.popleft()
         for letter in letters:
-            (to_left, out_left), (to_right, out_right) = a.step[left, letter], b.step[right, letter]
+            (to_left, out_left), (to_right, out_right) = a.step[pair[0], letter], b.step[pair[1], letter]
             if out_left != out_right:
                 key = letter, out_left, out_right
                 if key not in told:
                     told.add(key)
-                    yield (*word, letter), out_left, out_right
+                    yield _word(came, pair, letter), out_left, out_right
                     if len(told) >= most:
                         return
-            elif (to_left, to_right) not in seen:
-                seen.add((to_left, to_right))
-                waiting.append((to_left, to_right, (*word, letter)))
+            elif (to_left, to_right) not in came:
+                came[to_left, to_right] = pair, letter
+                waiting.append((to_left, to_right))
 
 
 def apart(machine: Mealy, one: int, other: int) -> Optional[Word]:
     """A shortest word that tells two states of a machine apart; None when none does."""
-    seen = {(one, other)}
-    waiting: deque[tuple[int, int, Word]] = deque([(one, other, ())])
+    came: Came = {(one, other): None}
+    waiting: deque[Pair] = deque([(one, other)])
     while waiting:
-        left, right, word = waiting.popleft()
+        pair = waiting.popleft()
         for letter in machine.letters:
-            (to_left, out_left), (to_right, out_right) = machine.step[left, letter], machine.step[right, letter]
+            (to_left, out_left), (to_right, out_right) = machine.step[pair[0], letter], machine.step[pair[1], letter]
             if out_left != out_right:
-                return (*word, letter)
-            if (to_left, to_right) not in seen and to_left != to_right:
-                seen.add((to_left, to_right))
-                waiting.append((to_left, to_right, (*word, letter)))
+                return _word(came, pair, letter)
+            if (to_left, to_right) not in came and to_left != to_right:
+                came[to_left, to_right] = pair, letter
+                waiting.append((to_left, to_right))
     return None

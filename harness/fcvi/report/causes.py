@@ -12,7 +12,7 @@ from fcvi.engine.attachment import crashed
 from fcvi.engine.pics import names_in
 from fcvi.engine.results import Finding
 
-_HEX = re.compile(r"([0-9A-Fa-f]+)h")
+_HEX = re.compile(r"(?<![0-9A-Fa-f])([0-9A-Fa-f]+)h")
 
 
 def _hexadecimal(words: str) -> Optional[bytes]:

@@ -13,7 +13,7 @@ from fcvi.engine.words import as_json
 #: As the report calls a requirement of which no case tells.
 NOT_TESTED = "not-tested"
 _RANK = {"not-applicable": 0, "pass": 0, "inconclusive": 1, "fail": 2, "error": 3}
-_TIMES = re.compile(r"\d+ us")
+_TIMES = re.compile(r"(?<!\d)\d+ us")
 
 
 @dataclass(frozen=True)

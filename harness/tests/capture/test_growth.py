@@ -4,25 +4,42 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import resource
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
 from typing import Callable
 
 import pytest
 
+from conformance import register_all
 from fcvi.capture.hexdump import HexError, frames_of
-from fcvi.engine import strict
-from fcvi.report import canonical
+from fcvi.dut.endpoint import Session
+from fcvi.engine import deviation, strict
+from fcvi.engine.case import load_cases
+from fcvi.engine.deviation import Deviation
+from fcvi.engine.evidence import load_trace
+from fcvi.engine.files import FileError
+from fcvi.engine.results import Result, RunReport, Verdict
+from fcvi.engine.select import select
+from fcvi.learn import mealy
+from fcvi.report import canonical, diff, manifest
+
+from . import vitcp_conversations
+from .conftest import FCVI
 
 
-def _seconds(read: Callable[[], object]) -> float:
-    """User time of the quickest of three, without Python's collector and the kernel's pages, which are not the reader's."""
+def _seconds(read: Callable[[], object], times: int = 3) -> float:
+    """User time of the quickest of so many, without Python's collector and the kernel's pages, which are not the reader's."""
     found = []
     gc.disable()
-    for _ in range(3):
+    for _ in range(times):
         begin = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         try:
             read()
-        except (ValueError, HexError, canonical.FileError):
+        except (ValueError, HexError, FileError):
             pass
         found.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - begin)
     gc.enable()
@@ -42,26 +59,157 @@ def _dump(text: str) -> Callable[[], object]:
     return lambda: frames_of(text, "x")
 
 
+def _trace(line: str) -> Callable[[int], Callable[[], object]]:
+    """The trace of a case with so many lines."""
+
+    def make(n: int) -> Callable[[], object]:
+        place = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name))
+        (place / "evidence").mkdir()
+        (place / "evidence/D.R1.jsonl").write_text('{"trace":2,"case":"D.R1"}\n' + f"{line}\n" * n)
+        return lambda: load_trace(place, "D.R1")
+
+    return make
+
+
+def _report(reason: Callable[[int], str], n: int, count: int) -> Callable[[], object]:
+    """A report compared with itself."""
+    place = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name))
+    results = [{"id": f"c{i}", "verdict": "fail", "qualifier": None, "reason": reason(n)} for i in range(count)]
+    data = {"schema": 1, "suite": {}, "dut": {}, "pixit": {}, "seed": 1, "results": results, "requirements": {}}
+    (place / "report.json").write_text(json.dumps(data))
+    return lambda: diff.compare(diff.load(place), diff.load(place))
+
+
+def _machine(n: int) -> bytes:
+    steps = [[s, a, (s + 1) % n if a == "a" else s, ["x" if s < n - 1 else "y"]] for s in range(n) for a in "ab"]
+    return json.dumps({"fcvi-learn": 1, "device": "", "settings": [], "letters": ["a", "b"], "complete": True, "why": "", "steps": steps}).encode()  # noqa: E501
+
+
+def _two_machines(n: int) -> Callable[[], object]:
+    one, other = _machine(n // 1000 + 2), _machine(n // 1000 + 2)
+    return lambda: list(mealy.differences(mealy.Mealy.from_json(one, "x"), mealy.Mealy.from_json(other, "x"), 5))
+
+
+def _covered(n: int) -> Callable[[], object]:
+    """A device that breaks so much, every bit of it declared."""
+    declared = [Deviation("known", requirement=f"FCVI-{i}") for i in range(min(n // 100, 1000))]
+    results = [Result("D.R1", "", Verdict.FAIL, broken=[d.requirement or "" for d in declared])]
+    report = RunReport("", "", "", "", "", {}, {}, 1, results=results)
+    return lambda: deviation.apply(report, declared)
+
+
+def _lines(n: int) -> Callable[[], object]:
+    """Lines of a client of the endpoint."""
+
+    def read() -> None:
+        source, sink = os.open("/dev/null", os.O_RDWR), os.open("/dev/null", os.O_RDWR)
+        session = Session(source, sink, "virtual")
+        for at in range(0, n, 1000):
+            session._take(b'{"jsonrpc":"2.0","id":1,"method":"x"}\n' * min(1000, n - at))
+            session._write()
+        os.close(source)
+        os.close(sink)
+
+    return read
+
+
+def _tcp(at: int, i: int, back: bool, flags: int, data: bytes) -> bytes:
+    """A record of a capture: a segment of connection i."""
+    caller, called = (bytes([10, 1 + (i >> 16), i >> 8 & 255, i & 255]), 40000), (bytes([10, 0, 0, 2]), vitcp_conversations.PORT)
+    (source, port), (target, to) = (called, caller) if back else (caller, called)
+    tcp = struct.pack(">HHIIBBHHH", port, to, at, 1, 0x50, flags, 65535, 0, 0) + data
+    packet = bytes(12) + b"\x08\0" + struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0, source, target) + tcp
+    return struct.pack("<IIII", i >> 10, i & 1023, len(packet), len(packet)) + packet
+
+
+def _connections(n: int) -> bytes:
+    """A capture of so many connections of VI/TCP, all of them open until its end."""
+    call, accept = (vitcp_conversations.setup(kind) for kind in (vitcp_conversations.CALL, vitcp_conversations.ACCEPT))
+    steps = [(0, False, 2, b""), (0, True, 0x12, b""), (1, False, 0x18, call), (1, True, 0x18, accept)]
+    records = [_tcp(at, i, back, flags, data) for i in range(n) for at, back, flags, data in steps]
+    ends = [_tcp(1 + len(call), i, False, 0x11, b"") + _tcp(1 + len(accept), i, True, 0x11, b"") for i in range(n)]
+    return struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + b"".join(records + ends)
+
+
+COMMANDS: dict[str, tuple[list[str], int]] = {
+    "connections of VI/TCP": (["flows", "--wire", "tcp", "--json"], 1000),
+}
+
+
+@pytest.mark.parametrize("name", ["connections of VI/TCP"])
+@pytest.mark.parametrize("times", [(1, 4), pytest.param((8, 16, 32), marks=pytest.mark.nightly)], ids=["quick", "long"])
+def test_the_cost_of_a_command_grows_with_the_capture(name: str, times: tuple[int, ...], tmp_path: Path) -> None:
+    """X8: each connection that was over moved all the others."""
+    words, size = COMMANDS[name]
+    took = []
+    for factor in times:
+        (tmp_path / "x.pcap").write_bytes(_connections(factor * size))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        done = subprocess.run([str(FCVI), *words, str(tmp_path / "x.pcap")], capture_output=True, text=True, timeout=600, check=False)
+        took.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+        assert done.stdout.count("\n") == factor * size, done.stderr
+    print(f"{name}: " + " ".join(f"{seconds:.2f}" for seconds in took))
+    assert all(later / earlier < 1.5 * b / a for earlier, later, a, b in zip(took, took[1:], times, times[1:])), took
+
+
+_PLACE = tempfile.TemporaryDirectory(prefix="fcvi-growth-")  # pylint: disable=consider-using-with
 READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "JSON with a member that is there twice": (20_000, lambda n: (lambda text: lambda: strict.loads(text))(_json(n))),
-    "evidence with such a member": (20_000, lambda n: (lambda data: lambda: canonical.loads(data, "x"))(_json(n).encode())),
+    "JSON with empty lists": (50_000, lambda n: (lambda text: lambda: strict.loads(text))("[" + "[]," * n + "[]]")),
+    "JSON with an endless number": (50_000, lambda n: (lambda text: lambda: strict.loads(text))("[" + "1" * n + "]")),
+    "JSON with a text of escapes": (50_000, lambda n: (lambda text: lambda: strict.loads(text))('["' + "\\u0041" * n + '"]')),
+    "evidence with a member twice": (20_000, lambda n: (lambda data: lambda: canonical.loads(data, "x"))(_json(n).encode())),
     "TOML with a key of many parts": (50_000, lambda n: _toml("a." * n + "a = 1\n")),
+    "TOML with a key of one long part": (50_000, lambda n: _toml("a" * n + " = 1\n")),
     "TOML with a key of many quoted parts": (50_000, lambda n: _toml('"a" . ' * n + "a = 1\n")),
     "TOML with many tables": (2_000, lambda n: _toml("".join(f"[a.b{i}.c]\nx = 1.5\n" for i in range(n)))),
+    "TOML with tables of one array": (2_000, lambda n: _toml("[[a]]\nx = 1\n" * n)),
     "TOML with strings that do not end": (20_000, lambda n: _toml('"""' + '"\\' * n)),
     "TOML with quotes that do not end": (20_000, lambda n: _toml("\'\'\'" + "\"x\'y" * n)),
+    "TOML with a text of escapes": (20_000, lambda n: _toml('a = "' + "\\n" * n + '"\n')),
+    "TOML with blanks": (50_000, lambda n: _toml("a" + " " * n + "= 1\n" + " " * n)),
     "a hexadecimal dump": (2_000, lambda n: _dump(f"0000  {'22 ' * 16}\n0010  {'22 ' * 8}\n\n" * n)),
+    "a dump of short lines": (5_000, lambda n: _dump("22\n" * n)),
+    "a dump of one line": (50_000, lambda n: _dump("22" * n)),
+    "a dump of words": (50_000, lambda n: _dump("22 " * n)),
     "a dump of nothing but stars": (20_000, lambda n: _dump("0000  22 22\n" + "*\n" * n)),
     "a dump with many spaces": (100_000, lambda n: _dump("0000  22" + " " * n + "x")),
+    "a trace": (2_000, _trace('{"op":"advance","us":0,"now":0}')),
+    "a trace in which nothing happens": (100, _trace('{"op":"advance","us":0,"now":0,"idle":100}')),
+    "a manifest": (20_000, lambda n: (lambda said: lambda: manifest.hashes_in(said))(b"0  x\n" * n)),
+    "reports of many cases": (2_000, lambda n: _report(lambda _: "12 us", n, n)),
+    "reports with a reason of digits": (50_000, lambda n: _report(lambda n: "1" * n, n, 1)),
+    "machines": (20_000, _two_machines),
+    "deviations": (20_000, _covered),
+    "a selection of patterns": (100, lambda n: lambda: select(load_cases(), ",".join(f"*{i}*" for i in range(n)))),
+    "lines of a client": (2_000, _lines),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def standards() -> None:
+    """As the command begins."""
+    register_all()
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_the_cost_grows_with_the_input(name: str) -> None:
     size, make = READERS[name]
-    while (first := _seconds(make(size))) < 0.03 and size < 400_000:
+    while (first := _seconds(make(size), 2)) < 0.01 and size < 200_000:
         size *= 2
-    assert _seconds(make(4 * size)) < 9 * first + 0.02
+    assert _seconds(make(4 * size), 2) < 9 * first + 0.02
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", READERS)
+def test_each_doubling_costs_less_than_three_times_as_much(name: str) -> None:
+    """1, 2, 4 and 8 times the same input, of which the first takes 0.2 s where any that is read does: the least of five."""
+    size, make = READERS[name]
+    while (first := _seconds(make(size), 5)) < 0.2 and size < 1_000_000:
+        size *= 2
+    took = [first, *(_seconds(make(times * size), 5) for times in (2, 4, 8))]
+    print(f"{name}: {size}: " + " ".join(f"{seconds:.3f}" for seconds in took))
+    assert all(later < 3 * earlier + 0.02 for earlier, later in zip(took, took[1:])), took
 
 
 def test_keys_that_people_write_are_read() -> None:
