@@ -6,7 +6,8 @@
 
 struct gunzip {
     struct inflate_state state;
-    bool over; /* nothing but zeros may follow */
+    bool over;          /* nothing but zeros may follow */
+    const char *broken; /* what was wrong behind what was given last; NULL: nothing */
 };
 
 static void begin_member(struct inflate_state *s)
@@ -58,30 +59,35 @@ static bool go_on(struct gunzip *g)
     return true;
 }
 
-static ssize_t broken(const char **why, const char *words)
+static const char *wrong_with(int status)
 {
-    *why = words;
-    return -1;
+    if (status == ISAL_DECOMP_OK || status == ISAL_END_INPUT)
+        return NULL;
+    return status == ISAL_INCORRECT_CHECKSUM ? "its check value is wrong: the file was damaged"
+                                             : "it is damaged";
 }
 
+/* What came before the damage is given first, so that it does not depend on how much was fed at once. */
 ssize_t fcvi_gunzip_next(struct gunzip *g, uint8_t *out, size_t capacity, const char **why)
 {
     struct inflate_state *s = &g->state;
     s->next_out = out;
     s->avail_out = (uint32_t)capacity;
-    while (s->avail_out == capacity) {
-        if (fcvi_gunzip_ended(g) && !go_on(g))
-            return broken(why, "something else follows behind its end");
+    while (g->broken == NULL && s->avail_out == capacity) {
+        if (fcvi_gunzip_ended(g) && !go_on(g)) {
+            g->broken = "something else follows behind its end";
+            break;
+        }
         if (fcvi_gunzip_ended(g))
             return 0; /* all is taken */
         const uint32_t before = s->avail_in;
-        const int status = isal_inflate(s);
-        if (status == ISAL_INCORRECT_CHECKSUM)
-            return broken(why, "its check value is wrong: the file was damaged");
-        if (status != ISAL_DECOMP_OK && status != ISAL_END_INPUT)
-            return broken(why, "it is damaged");
-        if (s->avail_out == capacity && s->avail_in == before && !fcvi_gunzip_ended(g))
+        g->broken = wrong_with(isal_inflate(s));
+        if (g->broken == NULL && s->avail_out == capacity && s->avail_in == before && !fcvi_gunzip_ended(g))
             return 0;
+    }
+    if (g->broken != NULL && s->avail_out == capacity) {
+        *why = g->broken;
+        return -1;
     }
     return (ssize_t)(capacity - s->avail_out);
 }
