@@ -310,7 +310,7 @@ void agent_line(struct agent *a, const char *line, size_t length)
     }
 }
 
-static const char first_line[] =
+static const char reset_line[] =
     "{\"id\":0,\"method\":\"reset\",\"params\":{\"port_name\":\"10000000c9000002\",\"node_name\":"
     "\"20000000c9000002\",\"n_port_id\":\"010200\",\"host\":[\"fe8000000000000000000000000000b2\"],\"peer\":{"
     "\"port_name\":\"10000000c9000001\",\"node_name\":\"20000000c9000001\",\"n_port_id\":\"010100\",\"host\":"
@@ -404,7 +404,7 @@ static struct outcome of_client(const uint8_t *data, size_t size, unsigned heade
     DEMAND(a != NULL);
     a->device_count = provider_devices(a->devices, AGENT_DEVICES); /* as main.c does */
     if ((header & (STRANGER | TOKEN)) == 0) {
-        agent_line(a, first_line, sizeof first_line - 1);
+        agent_line(a, reset_line, sizeof reset_line - 1);
         DEMAND((a->api != NULL));
     }
     size_t at = 0, room;

@@ -62,7 +62,8 @@ EXAMPLES = {
 
 examples:
   fcvi certify --dut tcp:192.0.2.7:4000 --pics my.toml --report report
-  fcvi certify --verify report""",
+  fcvi certify sign report --sign lab_key
+  fcvi certify --verify report --key lab_key.pub""",
     "fcvi judge": """DIR is a directory that fcvi run or fcvi certify wrote with --report.
 
 examples:

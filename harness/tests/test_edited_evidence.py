@@ -1,0 +1,245 @@
+"""Evidence that somebody edited: a case that is gone or was waived shows, parts of other runs join none, and nothing of it is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from fcvi.report.words import requoted
+
+from .conftest import fcvi
+from .test_declaration import INDEPENDENT
+
+SELECT = "5.3.2,D.R1,D.R2"
+FAULTY = f"{INDEPENDENT} --fault no-retry"
+Edit = Callable[[dict[str, Any]], object]
+
+
+def edit(directory: Path, change: Edit) -> None:
+    """Change run.json, and have everything else made anew from it."""
+    path = directory / "evidence/run.json"
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data, indent=1) + "\n")
+    for one in directory.iterdir():
+        if one.is_file() and one.name != "dut.log":
+            one.unlink()
+    fcvi("judge", "--quiet", str(directory), timeout=120)
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of which some cases fail."""
+    directory = tmp_path_factory.mktemp("failed") / "r"
+    done = fcvi("run", "--dut", FAULTY, "--select", "5.3.2,C.5.7.2,D.R1", "--quiet", "--report", str(directory), timeout=200)
+    assert done.returncode == 1, done.stderr
+    return directory
+
+
+@pytest.fixture
+def report(failed: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(failed, tmp_path / "r")
+    return tmp_path / "r"
+
+
+def failing(directory: Path) -> list[str]:
+    """The cases that failed."""
+    return [r["id"] for r in json.loads((directory / "report.json").read_text())["results"] if r["verdict"] == "fail"]
+
+
+def judged(directory: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Judge it."""
+    return fcvi("judge", str(directory), *words, timeout=120)
+
+
+def test_a_failure_that_is_gone_is_named(report: Path) -> None:
+    gone = failing(report)
+    edit(report, lambda d: d.update(cases=[c for c in d["cases"] if c["id"] not in gone]))
+    done = judged(report)
+    assert done.returncode == 1 and f"{gone[0]}" in done.stderr and "was selected and is missing" in done.stderr
+    assert "byte for byte the same" not in done.stdout
+
+
+def test_a_case_that_was_added_is_named(report: Path) -> None:
+    more = {"id": "A.1/class3/in-order", "wall_us": 1, "not_run": "not-applicable", "reason": "x"}
+    edit(report, lambda d: d["cases"].append(more))
+    assert "A.1/class3/in-order was not selected" in judged(report, "--quiet").stderr
+    edit(report, lambda d: d.update(cases=[*d["cases"][:-1], d["cases"][0]]))
+    done = judged(report, "--quiet")
+    assert done.returncode == 1 and "more than once" in done.stderr
+
+
+def test_a_failure_that_was_waived_counts(report: Path) -> None:
+    gone = failing(report)
+    edit(report, lambda d: d.update(waived={ident: "known" for ident in gone}))
+    done = judged(report)
+    assert done.returncode == 1 and "waives what counts" in done.stderr and gone[0] in done.stderr
+
+
+def test_a_narrower_selection_is_told(report: Path) -> None:
+    """Whoever changes the selection as well changes what the run says it was."""
+    gone = set(failing(report))
+    kept = [c["id"] for c in json.loads((report / "evidence/run.json").read_text())["cases"] if c["id"] not in gone]
+    edit(report, lambda d: d.update(cases=[c for c in d["cases"] if c["id"] in kept], select=",".join(kept)))
+    done = judged(report)
+    assert f"selected were '{kept[0]}" in done.stdout
+
+
+@pytest.mark.parametrize("select", ["x" * 50, "*a*," * 5000, "", "not", 7, None])
+def test_a_selection_that_is_none_is_one_line(select: Any, report: Path) -> None:
+    path = report / "evidence/run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "select": select}, indent=1) + "\n")
+    done = judged(report, "--quiet")
+    assert done.returncode in (1, 2) and "Traceback" not in done.stderr and done.stderr
+
+
+PARTS: dict[str, tuple[Edit, str]] = {
+    "an emptied part": (lambda d: d.update(cases=[]), "was selected and is missing"),
+    "another item": (lambda d: d.update(item={"firmware": "2.0"}), "another item"),
+    "another laboratory": (lambda d: d.update(lab={"name": "Other"}), "another laboratory"),
+    "another commit": (lambda d: d.update(commit="1" * 40), "another commit"),
+    "another PICS": (lambda d: d["dut"]["pics"].update(farp=not d["dut"]["pics"].get("farp")), "another pics"),
+    "another PIXIT": (lambda d: d["pixit"].update(late_us=7), "another PIXIT"),
+}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two shards of one run."""
+    directory = tmp_path_factory.mktemp("parts")
+    for k in (1, 2):
+        fcvi("run", "--select", SELECT, "--shard", f"{k}/2", "--quiet", "--report", str(directory / str(k)), timeout=200)
+    return directory
+
+
+@pytest.mark.parametrize("how", PARTS)
+def test_parts_of_two_runs_are_not_joined(how: str, parts: Path, tmp_path: Path) -> None:
+    change, words = PARTS[how]
+    shutil.copytree(parts, tmp_path / "p")
+    edit(tmp_path / "p/2", change)
+    done = fcvi("report", "merge", "--out", str(tmp_path / "out"), str(tmp_path / "p/1"), str(tmp_path / "p/2"))
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_parts_waive_nothing_in_the_whole_and_copy_no_link(parts: Path, tmp_path: Path) -> None:
+    shutil.copytree(parts, tmp_path / "p")
+    secret = tmp_path / "secret"
+    secret.write_text("mine")
+    (tmp_path / "p/1/dut.log").unlink()
+    (tmp_path / "p/1/dut.log").symlink_to(secret)
+    done = fcvi("report", "merge", "--out", str(tmp_path / "out"), str(tmp_path / "p/1"), str(tmp_path / "p/2"))
+    assert done.returncode == 2 and "is a link" in done.stderr
+    assert not (tmp_path / "out/dut.log").exists() or "mine" not in (tmp_path / "out/dut.log").read_text()
+
+
+# ---- programs ----
+
+
+def cut_off(directory: Path, **changes: Any) -> None:
+    """Make a run look cut off, with other words in it."""
+    path = directory / "evidence/run.json"
+    data = json.loads(path.read_text())
+    data["dut"].update(changes.pop("dut", {}))
+    beside = {"agent": "", "agent2": "", "rpc_timeout_s": 5, "own_timers": False, **changes}
+    data["incomplete"] = {"selected": [c["id"] for c in data["cases"]], **beside}
+    path.write_text(json.dumps(data, indent=1) + "\n")
+
+
+@pytest.mark.parametrize("where", ["dut", "agent", "inject"])
+def test_evidence_starts_no_program(where: str, parts: Path, tmp_path: Path) -> None:
+    """X10: what run.json names is started only when the command line names the same."""
+    place, planted = tmp_path / "r", tmp_path / "planted"
+    shutil.copytree(parts / "1", place)
+    program = f"exec:touch {planted}"
+    cut_off(place, **({"dut": {"attachment": program}} if where == "dut" else {where: program}))
+    for words in (["run"], ["certify"], ["run", "--dut", "exec:true"]):
+        done = fcvi(*words, "--resume", str(place))
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done.stderr)
+        assert not planted.exists()
+
+
+def test_a_run_goes_on_with_the_device_that_is_named(failed: Path, tmp_path: Path) -> None:
+    shutil.copytree(failed, tmp_path / "r")
+    cut_off(tmp_path / "r")
+    assert fcvi("run", "--resume", str(tmp_path / "r")).returncode == 2
+    done = fcvi("run", "--quiet", "--resume", str(tmp_path / "r"), "--dut", FAULTY, timeout=200)
+    assert done.returncode == 1, done.stderr
+    assert judged(tmp_path / "r", "--quiet").returncode == 1
+
+
+@pytest.mark.parametrize("given", ["--pics my.toml; rm -rf ~", "$(reboot)", "`reboot`", "a\nb", "--x 'y", "&& z", "--agent 'exec:a b'"])
+def test_what_is_printed_as_a_command_is_quoted(given: str, report: Path) -> None:
+    edit(report, lambda d: d.update(given=given))
+    line = next(line for line in (report / "report.txt").read_text().splitlines() if "run it again: " in line)
+    words = shlex.shlex(line.split("run it again: ")[1], posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    assert not [word for word in words if word in (";", "&&", "&", "|", "(", ")")], line
+    assert shlex.split(requoted("--agent 'exec:a b'")) == ["--agent", "exec:a b"]
+
+
+# ---- links and tools ----
+
+
+def test_no_file_of_a_report_is_read_through_a_link(report: Path, tmp_path: Path) -> None:
+    trace = sorted((report / "evidence").glob("*.jsonl"))[0]
+    trace.rename(tmp_path / "elsewhere")
+    trace.symlink_to(tmp_path / "elsewhere")
+    done = judged(report, "--quiet")
+    assert done.returncode in (1, 3)
+    assert "it is a link" in (report / "report.json").read_text() or "differs" in done.stderr
+    run = report / "evidence/run.json"
+    run.rename(tmp_path / "run.json")
+    run.symlink_to(tmp_path / "run.json")
+    done = judged(report, "--quiet")
+    assert done.returncode == 2 and "it is a link" in done.stderr
+
+
+@pytest.fixture(name="tools")
+def _tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place for programs that are found first."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return tmp_path / "bin"
+
+
+PICS = "[pics]\nclient = true\nunreliable_delivery = true\nclass3 = true\n"
+_RACER = """#!/usr/bin/python3
+import os, sys
+# somebody who can write into the report directory puts a link where the tool is going to write
+for name in ("certificate.pdf", "SHA256SUMS.sig"):
+    for place in sys.argv[1:]:
+        where = os.path.join(os.environ["REPORT"], name)
+        if os.path.lexists(where):
+            os.unlink(where)
+        os.symlink(os.environ["VICTIM"], where)
+open(sys.argv[-1], "wb").write(b"%PDF-1.7 made")
+"""
+
+
+def test_a_tool_never_writes_into_the_report(tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X5: a link that is planted while the tool works is replaced, not followed."""
+    victim, place = tmp_path / "victim", tmp_path / "r"
+    victim.write_text("mine")
+    (tmp_path / "lab.toml").write_text(PICS)
+    monkeypatch.setenv("VICTIM", str(victim))
+    monkeypatch.setenv("REPORT", str(place))
+    (tools / "weasyprint").write_text(_RACER)
+    (tools / "weasyprint").chmod(0o755)
+    done = fcvi("certify", "--pics", str(tmp_path / "lab.toml"), "--pdf", "--quiet", "--report", str(place), timeout=200, real=True)
+    assert done.returncode == 1 and victim.read_text() == "mine", done.stderr
+    assert (place / "certificate.pdf").read_bytes() == b"%PDF-1.7 made" and not (place / "certificate.pdf").is_symlink()
+    (tools / "ssh-keygen").write_text("#!/bin/sh\nexit 0\n")  # asks whether to overwrite, gets no answer, and says that all is well
+    (tools / "ssh-keygen").chmod(0o755)
+    done = fcvi("certify", "sign", str(place), "--sign", str(tmp_path / "lab.toml"), timeout=200, real=True)
+    assert done.returncode == 3 and "cannot sign" in done.stderr and victim.read_text() == "mine"
+    (tools / "weasyprint").write_text("#!/bin/sh\nexit 0\n")
+    done = fcvi("certify", "sign", str(place), "--pdf", "--sign", str(tmp_path / "lab.toml"), timeout=200, real=True)
+    assert done.returncode == 3 and "weasyprint failed" in done.stderr
