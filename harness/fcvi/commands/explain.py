@@ -101,9 +101,9 @@ def _hand_over_page(box: confined.Box, table: Table, flows: list[Flow], causes: 
     from fcvi.flows.page import page
     from fcvi.flows.rows import row
 
-    from .flows import connections
+    from .flows import about_capture, connections
 
-    said = []
+    said = [*about_capture(table)]
     if unknown:
         numbers = ", ".join(str(flows.index(flow) + 1) for flow in unknown[:20])
         said.append(f"{connections(len(unknown))} failed, and the capture does not show why: {numbers}.")

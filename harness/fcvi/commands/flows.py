@@ -407,7 +407,7 @@ def _list(args: Any, box: confined.Box) -> int:
         from fcvi.engine.files import encoded
         from fcvi.flows.page import page
 
-        box.hand_over(encoded(page(table, flows, rows, args.ladder)))
+        box.hand_over(encoded(page(table, flows, rows, args.ladder, summary=[*about_capture(table)])))
     if status or (args.filter and every and not rows):
         if args.filter and every and not rows:
             complain("no Connection is left by --filter", "fcvi flows")
