@@ -154,7 +154,8 @@ def test_nothing_sticks_out_sideways(name: str, width: int, lost: Path, tmp_path
       document.title = "width " + wide + " of " + innerWidth + ", out " + out.length;</script></body>"""
     probe = tmp_path / "probe.html"
     probe.write_text(re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", measure), encoding="utf-8")
-    (found,) = re.findall(r"<title>width (\d+) of (\d+), out (\d+)</title>", browse(probe, width, tmp_path / "profile", "--dump-dom"))
+    shown = browse(probe, width, tmp_path / "profile", "--dump-dom")
+    (found,) = re.findall(r"<title>width (\d+) of (\d+), out (\d+)</title>", shown)
     assert found[0] == found[1] and found[2] == "0" and int(found[1]) <= max(width, 500)
     keep = FCVI.parent / "screenshots"
     keep.mkdir(exist_ok=True)
