@@ -118,8 +118,8 @@ void fcvi_capture_limit(struct capture *capture, uint64_t bytes);
 /** Hand records out in another order, from the first on. -1 without memory. */
 int fcvi_capture_reorder(struct capture *capture, const struct capture_order *order);
 
-/** With renumber: the numbers in the file of the records that were handed out, in that order; NULL without. Good until
- * the next call. */
+/** With renumber: the numbers in the file of the records that were handed out, in that order; NULL without.
+ * Good until the next call. */
 const uint64_t *fcvi_capture_numbers(const struct capture *capture, size_t *count);
 
 /** What was left out of the records so far. */

@@ -24,7 +24,8 @@ struct point {
     unsigned senders;
     uint64_t records, frames;
     uint64_t known_sof, known_eof, valid_eof;
-    uint64_t invalid_answers; /* frames that go on with an Exchange, and whose EOF says that they are invalid */
+    uint64_t
+        invalid_answers; /* frames that go on with an Exchange, and whose EOF says that they are invalid */
     bool is_whole, no_sof, no_eof, offloads;
     struct capture_artefacts found;
 };
@@ -69,8 +70,8 @@ bool fcvi_point_is_odd(const struct capture_record *r)
            (f->eof != FCVI_EOF_NONE && !is_valid(f->eof));
 }
 
-/* What an adapter leaves where it is to put the CRC: Linux writes ones, others nothing. No damage makes either
- * but once in 2^31 frames. */
+/* What an adapter leaves where it is to put the CRC: Linux writes ones, others nothing. No damage makes
+ * either but once in 2^31 frames. */
 static bool is_constant(const struct capture_record *r)
 {
     return (r->unusual & CAPTURE_CRC_WORD) != 0 && (r->crc_word == 0 || r->crc_word == 0xFFFFFFFFu);
@@ -112,7 +113,8 @@ static void look_at(struct point *p, const struct capture_record *r)
     by->valid += is_valid(f->eof);
     by->invalid += is_invalid(f->eof);
     struct sender *to = of(p, r->network, (uint32_t)fcvi_FC_D_ID(f->bytes));
-    if (to == NULL || f->crc == FCVI_CRC_BAD || fcvi_FC_First_Sequence(f->bytes) || (f->bytes[0] & 0xF0) == BLS)
+    if (to == NULL || f->crc == FCVI_CRC_BAD || fcvi_FC_First_Sequence(f->bytes) ||
+        (f->bytes[0] & 0xF0) == BLS)
         return;
     to->answered += good;
     p->invalid_answers += is_invalid(f->eof);
@@ -130,8 +132,8 @@ bool fcvi_point_look(struct point *p, const struct capture_record *r)
     return ++p->records < LOOKED_AT;
 }
 
-/* None of its frames has a good CRC. Either the word is the one that adapters leave, or others went on with what
- * it had sent, which no receiver does with a damaged frame. */
+/* None of its frames has a good CRC. Either the word is the one that adapters leave, or others went on with
+ * what it had sent, which no receiver does with a damaged frame. */
 static bool has_no_crc(const struct sender *s)
 {
     if (s->good != 0 || s->bad == 0)

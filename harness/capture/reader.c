@@ -32,11 +32,11 @@ struct capture {
     char *path;              /* NULL: it is not looked at a second time */
     struct point *point;     /* NULL: nothing odd was seen yet */
     struct reorder *reorder; /* NULL: as they are in the file */
-    bool rare;  /* not usual, or FCIP was seen in it */
-    bool usual; /* read in place by classic.h */
+    bool rare;               /* not usual, or FCIP was seen in it */
+    bool usual;              /* read in place by classic.h */
     bool flushed;
-    bool is_over; /* with reorder: no further record comes, */
-    int over;     /* for this reason */
+    bool is_over;               /* with reorder: no further record comes, */
+    int over;                   /* for this reason */
     bool broken;                /* it ended with an error, for the reason below */
     bool gap;                   /* the capture says that frames are missing before the record last read */
     struct classic_record read; /* last */
@@ -281,7 +281,7 @@ RARE static int rare_next(struct capture *c, struct capture_record *out)
     return c->usual ? USUAL : next_other(c, &c->read, &c->gap, c->why, sizeof c->why);
 }
 
-static int next(struct capture *c, struct capture_record *out, char *error, size_t size)
+static inline int next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
     const struct classic_record *r = &c->read;
     int status = c->rare ? rare_next(c, out) : USUAL;
@@ -331,10 +331,19 @@ RARE static void mask(struct capture *c, struct capture_record *out)
     fcvi_point_mask(c->point, out);
 }
 
+/* What nearly every frame is: it is asked of each. */
+static inline bool is_usual(const struct capture_record *r)
+{
+    const struct fcvi_input *f = &r->frame;
+    return f->crc != FCVI_CRC_BAD &&
+           (f->sof == FCVI_SOF_NONE || f->sof == FCVI_SOF_I3 || f->sof == FCVI_SOF_N3) &&
+           (f->eof == FCVI_EOF_NONE || f->eof == FCVI_EOF_N || f->eof == FCVI_EOF_T);
+}
+
 static int next_masked(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
     const int status = next(c, out, error, size);
-    if (status == 1 && out->kind == CAPTURE_FRAME && fcvi_point_is_odd(out))
+    if (status == 1 && out->kind == CAPTURE_FRAME && !is_usual(out) && fcvi_point_is_odd(out))
         mask(c, out);
     return status;
 }

@@ -54,7 +54,6 @@ void fcvi_reorder_close(struct reorder *q)
 
 /* ---- the clock ---- */
 
-
 static uint32_t sender_of(const struct capture_record *r)
 {
     return r->kind <= CAPTURE_CUT && r->frame.length >= 8 ? (uint32_t)fcvi_FC_S_ID(r->frame.bytes)

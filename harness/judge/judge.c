@@ -142,8 +142,8 @@ static void follow(struct judge *j)
 /* The receiver drops the frame: its CRC is wrong, or its EOF says so. */
 static bool is_damaged(const struct fcvi_input *f)
 {
-    return f->crc == FCVI_CRC_BAD || f->eof == FCVI_EOF_NI || f->eof == FCVI_EOF_DTI || f->eof == FCVI_EOF_RTI ||
-           f->eof == FCVI_EOF_A;
+    return f->crc == FCVI_CRC_BAD || f->eof == FCVI_EOF_NI || f->eof == FCVI_EOF_DTI ||
+           f->eof == FCVI_EOF_RTI || f->eof == FCVI_EOF_A;
 }
 
 /* Of what the codec finds in a frame that was damaged under way only the damage is told: its sender need not

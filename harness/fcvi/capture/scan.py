@@ -289,8 +289,8 @@ def artefacts(capture: Any) -> list[str]:
                      f"computed where the capture was taken (first in frame {a.crc.first})")  # fmt: skip
     for name, which in (("SOF", a.sof), ("EOF", a.eof)):
         if which.frames:
-            found.append(f"the {name} of {which.frames} frames of {_senders(which)} was made up by what wrote the capture: no frame "
-                         f"of theirs has a valid one (first in frame {which.first})")  # fmt: skip
+            found.append(f"the {name} of {which.frames} frames of {_senders(which)} was made up by what wrote the capture: no "
+                         f"frame of theirs has a valid one (first in frame {which.first})")  # fmt: skip
     return found
 
 

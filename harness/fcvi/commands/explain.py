@@ -3,7 +3,8 @@
 Each cause comes with the frames that show it and with what would confirm it. A party is named only where a frame of that
 party shows the fault; of what happened beyond the capture point every possibility is named. "Not known which" means
 that several causes look alike from where the capture was taken. "Not known" means that a Connection failed and the capture does
-not show why. --glossary lists the words of storage systems' logs.
+not show why. What the capture point made of frames, of their order and of their times is told before the causes, and none rests on
+it. --glossary lists the words of storage systems' logs.
 
 The exit status is 0 when nothing went wrong and 1 when a cause was found. It is 2 when nothing of FC-VI is there or the input is
 bad, 3 when the reader failed, and 4 when something failed and no cause is known.
@@ -49,12 +50,15 @@ def _sure(score: int) -> str:
 
 
 def _json(cause: Cause, table: Table, flows: list[Flow]) -> str:
+    from .flows import about_capture
+
     places = [table.scan.place(s.number) for s in cause.frames]
     return json.dumps({
         "cause": cause.name if cause.is_known else "not-known", "may_be": list(cause.names), "certainty": _sure(cause.score),
         "text": cause.text, "confirm": cause.confirm, "party": "" if cause.party is None else f"{cause.party:06X}",
         "connection": flows.index(cause.flow) + 1 if cause.flow is not None else -1, "further_connections": cause.more,
         "frames": [{"file": file_name(path), "frame": n, "text": s.words()} for (path, n), s in zip(places, cause.frames)],
+        "capture": about_capture(table),
     })  # fmt: skip
 
 

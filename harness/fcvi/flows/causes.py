@@ -384,13 +384,13 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
               and flow.first_us < s.time_us <= flow.last_us]  # fmt: skip
     if unseen and not lost and not aborts and gone:
         names = ("lost-message", "busy", "reject") if table.scan.tally.acks else ("lost-message",)
-        text = (f"{table.scan.where(unseen[0].number).capitalize()} aborts an Exchange of which no frame is in the capture: the Message was sent and did "
-                "not reach the capture point.")  # fmt: skip
+        text = (f"{table.scan.where(unseen[0].number).capitalize()} aborts an Exchange of which no frame is in the capture: the "
+                "Message was sent and did not reach the capture point.")  # fmt: skip
         after = unseen[0].what.get("after_us")
         if table.scan.tally.acks and after is not None and after < min(table.e_d_tov_us or E_D_TOV_US, E_D_TOV_US):
             names = ("busy", "reject")
-            text += (f" It was begun at most {duration(after)} before the ABTS, which no timeout explains: its sender was told, by busy "
-                     "or reject, of which the receiver sees nothing.")  # fmt: skip
+            text += (f" It was begun at most {duration(after)} before the ABTS, which no timeout explains: its sender was told, by "
+                     "busy or reject, of which the receiver sees nothing.")  # fmt: skip
         yield Cause(names, PROBABLE, text, "a capture at the sender", [unseen[0], *gone[:1]])
     elif (not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS")
           and _has_messages(table, flow)):  # fmt: skip
@@ -420,7 +420,8 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
         return
     if slot is None and first.what.get("behind_us", E_D_TOV_US) < _LONG_US:
         yield Cause(("given-up-early",), STRONG, f"The sender of the Message of {message} aborted it "
-                    f"{duration(first.what['behind_us'])} after it began, when the Response was on its way. No timeout is so short.",
+                    f"{duration(first.what['behind_us'])} after it began, when the Response was on its way. No timeout is so "
+                    "short.",
                     "the log of the sender", [first])  # fmt: skip
         return
     if slot is None:
@@ -510,7 +511,8 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
             if us < 4 * max(round_trips(table, flow)):
                 continue
             step = Step(frame, 0, flow.ids[side], flow.ids[1 - side], "Message", NONE, NONE)
-            text = (f"At {table.scan.where(frame)} {words} {duration(us)}, with nothing lost; the usual answer takes {duration(usual)}. Frames do not "
+            text = (f"At {table.scan.where(frame)} {words} {duration(us)}, with nothing lost; the usual answer takes "
+                    f"{duration(usual)}. Frames do not "
                     "show credit, so a slow application looks the same in a Response that is late.")  # fmt: skip
             yield Cause(("credit-starvation",), POSSIBLE, text, "counters of time at zero credit and of discards by timeout at "
                         "each switch port", [step], claims=[nothing_lost(table, flow)])  # fmt: skip

@@ -68,7 +68,7 @@ _MESSAGES, _ELS, _BLS = 0, 3, 4
 
 def _entry(place: int, record: Record) -> Optional[Entry]:
     data = record.data
-    r_ctl, responder = data[0], data[9] >= 0x80
+    r_ctl = data[0]
     kind = phase = unique = -1
     if data[8] == 0x58 and r_ctl < 0x40 and len(data) >= 40 and (turn := _TURNS.get(data[28])) is not None:
         kind, phase = turn
@@ -83,11 +83,10 @@ def _entry(place: int, record: Record) -> Optional[Entry]:
         return None
     sender, target = int.from_bytes(data[5:8], "big"), int.from_bytes(data[1:4], "big")
     ends = (sender, target) if (phase & 1) == 0 else (target, sender)
-    if kind in (_ELS, _BLS):
-        unique = int(responder)
-        ends = (min(ends), max(ends)) if kind == _BLS else ends
-    return Entry(place, record.number, record.time_us, sender, (record.network, *ends, int.from_bytes(data[16:18], "big"),
-                                                               unique if kind < _ELS else 0, kind), phase)  # fmt: skip
+    if kind == _BLS:
+        ends = (min(ends), max(ends))
+    key = (record.network, *ends, int.from_bytes(data[16:18], "big"), unique if kind < _ELS else 0, kind)
+    return Entry(place, record.number, record.time_us, sender, key, phase)
 
 
 def _pairs(entries: list[Entry]) -> list[Pair]:

@@ -15,7 +15,8 @@ def _number(data: bytes, at: int, size: int) -> int:
 
 
 def _descriptors(data: bytes, most: int = 64) -> list[tuple[int, bytes]]:
-    found, at = [], 8
+    found: list[tuple[int, bytes]] = []
+    at = 8
     while at + 8 <= len(data) and len(found) < most:
         tag, length = _number(data, at, 4), _number(data, at + 4, 4)
         found.append((tag, data[at + 8 : at + 8 + length]))
@@ -51,7 +52,8 @@ def of_rdp(data: bytes) -> str:
 
 #: Of a notice's words, the causes that they speak for.
 SPEAKS_FOR = {
-    "link": ("bit-errors", "lost-message", "lost-response", "lost-request", "lost-resp1", "lost-resp2", "lost-resp3", "lost-disconnect"),
+    "link": ("bit-errors", "lost-message", "lost-response", "lost-request", "lost-resp1", "lost-resp2", "lost-resp3",
+             "lost-disconnect"),
     "invalid": ("bit-errors", "lost-message", "lost-response", "lost-request", "lost-resp1", "lost-resp2", "lost-resp3"),
     "delivery": ("lost-message", "lost-response", "lost-request", "lost-resp1", "lost-resp2", "lost-resp3", "lost-disconnect"),
     "congestion": ("credit-starvation", "lost-message", "lost-response", "timeout-too-short", "slow-accept"),

@@ -78,19 +78,19 @@ def _unanswered(
 ) -> Cause:
     """A request without FCVI_CONNECT_RESP1. What looks alike is put in the order that the retry speaks for."""
     names = ["lost-resp1", "lost-request", "slow-accept"]
-    text = (f"No FCVI_CONNECT_RESP1 in {duration(waited)}. The request was lost after the capture point, or its answer before it; both "
-            "look the same from here. An application that does not accept looks so too.")  # fmt: skip
+    text = (f"No FCVI_CONNECT_RESP1 in {duration(waited)}. The request was lost after the capture point, or its answer before it; "
+            "both look the same from here. An application that does not accept looks so too.")  # fmt: skip
     if arrived:
-        text = (f"No FCVI_CONNECT_RESP1 in {duration(waited)}. BA_ACC names the responder's RX_ID, so the request had arrived: its answer "
-                "was lost before the capture point, or the application had not accepted yet.")  # fmt: skip
+        text = (f"No FCVI_CONNECT_RESP1 in {duration(waited)}. BA_ACC names the responder's RX_ID, so the request had arrived: its "
+                "answer was lost before the capture point, or the application had not accepted yet.")  # fmt: skip
     again = next((s for s in flow.named("CONNECT_RQST") if s.time_us > abts.time_us), None)
     answer = next((s for s in flow.named("CONNECT_RESP1") if again is not None and s.ox_id == again.ox_id), None)
     if acc is not None and answer is not None and again is not None:
         back, took = acc.time_us - abts.time_us, answer.time_us - again.time_us
         if took > 2 * back + _IN_THE_PORT_US:
             names = ["lost-request", "slow-accept", "lost-resp1"]
-            text += (f" The retry was answered after {duration(took)} and the ABTS after {duration(back)}, as if the retry were news to the "
-                     "responder.")  # fmt: skip
+            text += (f" The retry was answered after {duration(took)} and the ABTS after {duration(back)}, as if the retry were "
+                     "news to the responder.")  # fmt: skip
         else:
             text += f" The retry was answered as fast as the ABTS ({duration(took)}), as if the responder had accepted before."
     if arrived:
@@ -113,7 +113,8 @@ def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[
     shown = [s for s in (rqst, resp1, resp2, resp3, abts, acc) if s is not None]
     if late is not None:
         far = back * 2 >= waited or acc is None
-        text = f"{late.name} came {duration(late.time_us - abts.time_us)} after the ABTS that gave it up ({duration(waited)} after the request)."
+        behind = duration(late.time_us - abts.time_us)
+        text = f"{late.name} came {behind} after the ABTS that gave it up ({duration(waited)} after the request)."
         if far:
             yield Cause(("timeout-too-short",), PROVEN, text, "the length of the path: 5 us a km and way; R_A_TOV of switch and "
                         "adapter", shown)  # fmt: skip
@@ -136,8 +137,8 @@ def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[
                         "or none.", "a capture at the requester; the length of the path", shown)  # fmt: skip
         elif again and acc is not None and again[0].time_us - acc.time_us > abts.time_us - resp1.time_us:
             yield Cause(("slow-accept", "timeout-too-short", "lost-resp1"), PROBABLE, f"FCVI_CONNECT_RESP1 was sent only "
-                        f"{duration(abts.time_us - resp1.time_us)} before the ABTS came, which is less than the way there and back: "
-                        "the two passed each other.", "a capture at the requester; the responder's application log",
+                        f"{duration(abts.time_us - resp1.time_us)} before the ABTS came, which is less than the way there and "
+                        "back: the two passed each other.", "a capture at the requester; the responder's application log",
                         shown)  # fmt: skip
         elif retried:
             yield Cause(("lost-resp1",), STRONG, "FCVI_CONNECT_RESP1 passed the capture point, yet the requester tried again, "

@@ -147,7 +147,8 @@ def keep_alives(table: Table, flow: Flow) -> Optional[Cause]:
         step = Step(station.number, station.time_us, port, 0xFFFFFE, "FIP Keep Alive", 0xFFFFFFFF, 0xFFFFFFFF)
         period_us = VN_PORT_US if station.port is not None else table.alive.period_us or 8_000_000
         text = (f"The keep-alives of {port:06X} stop {duration(gone_us)} before the capture ends; after two and a half periods "
-                f"({duration(5 * period_us // 2)}) the FCF takes the virtual link for gone, and the login with it (7.7.1).")  # fmt: skip
+                f"({duration(5 * period_us // 2)}) the FCF takes the virtual link for gone, and the login with it "
+                "(7.7.1).")  # fmt: skip
         after = Step(station.number, station.time_us + 5 * period_us // 2, port, 0xFFFFFE, "", 0, 0)
         if flow.last_us > after.time_us:
             continue

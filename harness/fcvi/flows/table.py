@@ -10,7 +10,7 @@ from fcvi.capture.limits import Limits
 
 from . import fip, notices, words
 from . import scan as why
-from .names import IU, REASONS
+from .names import IU
 from .scan import NONE, Scan
 
 TYPE_CHECKING = False

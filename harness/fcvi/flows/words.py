@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 NONE = 0xFFFFFFFF
 _IUS = frozenset(IU.values())
 _REJECTS = {
-    0x01: "invalid D_ID", 0x02: "invalid S_ID", 0x03: "N_Port not available, temporarily", 0x04: "N_Port not available, permanently",
+    0x01: "invalid D_ID", 0x02: "invalid S_ID", 0x03: "N_Port not available, temporarily",
+    0x04: "N_Port not available, permanently",
     0x05: "class of service not supported", 0x06: "delimiter usage error", 0x07: "TYPE not supported", 0x08: "invalid link control",
     0x09: "invalid R_CTL", 0x0A: "invalid F_CTL", 0x0B: "invalid OX_ID", 0x0C: "invalid RX_ID", 0x0D: "invalid SEQ_ID",
-    0x0E: "invalid DF_CTL", 0x0F: "invalid SEQ_CNT", 0x10: "invalid Parameter field", 0x11: "Exchange error", 0x12: "protocol error",
+    0x0E: "invalid DF_CTL", 0x0F: "invalid SEQ_CNT", 0x10: "invalid Parameter field", 0x11: "Exchange error",
+    0x12: "protocol error",
     0x13: "incorrect length", 0x14: "unexpected ACK", 0x15: "class of service not supported by the Fabric", 0x16: "login required",
     0x17: "excessive Sequences attempted", 0x18: "unable to establish Exchange", 0x1A: "Fabric path not available",
 }  # fmt: skip
