@@ -3,18 +3,37 @@
 
 #include "live.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { D_ID = 1, S_ID = 5, ID = 3, ADDRESS = 6 };
 static const uint8_t fc_map[] = {0x0E, 0xFC, 0x00};
 
 struct fcoe {
     struct live *live;
+    int claim; /* nobody else of the network namespace has the interface; -1: none */
     bool down; /* it was said */
 };
+
+/* Two ports of one interface would have one name and one N_Port_ID. A socket of this name lives as long as the
+ * process, and in its network namespace alone. */
+static int claim(const char *interface)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int length = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "fcvi/fcoe/%s", interface);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&a,
+                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
 
 /* The interface, once its carrier is there: the kernel tells of a link that comes up with some delay. */
 static struct live *open_with_link(const char *interface, char *why, size_t size)
@@ -32,11 +51,21 @@ static struct live *open_with_link(const char *interface, char *why, size_t size
 struct fcoe *fcoe_open(const char *spec, char *why, size_t size)
 {
     static const char kind[] = "fcoe:";
+    enum { LONGEST = 64 };
     struct fcoe *f = calloc(1, sizeof *f);
-    if (f == NULL || strncmp(spec, kind, strlen(kind)) != 0)
+    if (f == NULL || strncmp(spec, kind, strlen(kind)) != 0 || strlen(spec) > LONGEST) {
         snprintf(why, size, "%s: use fcoe:IFACE", spec);
-    else if ((f->live = open_with_link(spec + strlen(kind), why, size)) != NULL)
+        free(f);
+        return NULL;
+    }
+    const char *interface = spec + strlen(kind);
+    f->claim = claim(interface);
+    if (f->claim < 0)
+        snprintf(why, size, "%s: another NIC has this interface", spec);
+    else if ((f->live = open_with_link(interface, why, size)) != NULL)
         return f;
+    if (f->claim >= 0)
+        close(f->claim);
     free(f);
     return NULL;
 }
@@ -44,6 +73,7 @@ struct fcoe *fcoe_open(const char *spec, char *why, size_t size)
 void fcoe_close(struct fcoe *f)
 {
     fcvi_live_close(f->live);
+    close(f->claim);
     free(f);
 }
 

@@ -431,6 +431,16 @@ void host_end(struct host *h)
     host_unlock(h);
 }
 
+void host_leave(struct host *h)
+{
+    host_lock(h);
+    host_turn(h);
+    for (size_t i = 0; i < h->ports; i++)
+        fcvi_port_link(h->end[i].port, host_now(h), FCVI_LINK_LOGO); /* nothing where the wire is VI/TCP */
+    (void)send_all(h);
+    host_unlock(h);
+}
+
 /* The memory stays: a thread that the fork did not copy may have been inside it. */
 void host_forked(struct host *h)
 {

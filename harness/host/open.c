@@ -279,14 +279,10 @@ static void in_child(void)
     pthread_mutex_init(&opening, NULL);
 }
 
-/* What the port has said and the kernel has not taken yet goes out, as far as it goes at once. */
 static void at_exit(void)
 {
-    for (const struct opened *o = all; o != NULL; o = o->next) {
-        host_lock(o->host);
-        host_turn(o->host);
-        host_unlock(o->host);
-    }
+    for (const struct opened *o = all; o != NULL; o = o->next)
+        host_leave(o->host);
 }
 
 __attribute__((constructor)) static void load(void)

@@ -204,7 +204,10 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
     uint64_t token = vipl_call_begin(d, &call, false);
     int vip = fcvi_vip_disconnect(vipl_device_port(d), vipl_device_now(d), vi->number, token);
     vip = vipl_call_await(d, &call, vip, &vi->object, VIP_NOT_REACHABLE);
+    vi = vipl_registry_find(ViHandle, KIND_VI, d);
+    if (vi != NULL)
+        vi->unanswered = vip == VIP_NOT_REACHABLE;
     /* what was flushed by it may have lain in memory that is gone: this call ends that Error, too */
-    vi = vip == VIP_SUCCESS ? vipl_registry_find(ViHandle, KIND_VI, d) : NULL;
+    vi = vip == VIP_SUCCESS ? vi : NULL;
     return vipl_leave(d, vi != NULL && vi->broken ? repair(vi) : vip);
 }

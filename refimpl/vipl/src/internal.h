@@ -116,6 +116,7 @@ struct vi {
     struct fcvi_vipl_qos qos, remote_qos;
     struct work_queue send, recv;
     bool broken;       /* a catastrophic error: Error for the program, whatever the port has */
+    bool unanswered;   /* the last VipDisconnect was; nobody is asked again when the NIC is closed */
     uint64_t teardown; /* token of the disconnect that follows from it; 0: none under way */
 };
 

@@ -64,6 +64,8 @@ static void disconnect(struct vi *vi)
 {
     struct device *d = vi->object.device;
     struct call call;
+    if (vi->unanswered)
+        return;
     while (vi->teardown != 0 && vipl_wait_step(d, FCVI_NEVER))
         continue;
     uint64_t token = vipl_call_begin(d, &call, false);
