@@ -126,8 +126,8 @@ static void stay(void)
         if (VipConnectAccept(conn, vi) == VIP_SUCCESS && VipRecvWait(vi, LOSS_MS, &d) == VIP_SUCCESS)
             end = memory[8192] == END;
         (void)VipDisconnect(vi);
-        while (VipRecvDone(vi, &d) == VIP_DESCRIPTOR_ERROR)
-            continue;
+        while (VipRecvDone(vi, &d) == VIP_DESCRIPTOR_ERROR && d != NULL)
+            continue; /* of an empty queue it is NULL (VI-DG 3.4.2) */
         (void)VipDestroyVi(vi); /* in Error where the other side does not answer: it stays */
     }
 }
@@ -192,13 +192,14 @@ static void await_loss(VIP_VI_HANDLE vi)
     }
 }
 
-static void ask(const char *host, VIP_ULONG timeout)
+static void ask(const char *what, const char *host, VIP_ULONG timeout)
 {
     VIP_VI_ATTRIBUTES remote;
     VIP_DESCRIPTOR *d = NULL;
     VIP_VI_HANDLE vi = new_vi(VIP_SERVICE_RELIABLE_DELIVERY);
     need(VipPostRecv(vi, descriptor(1, 64), handle) == VIP_SUCCESS, "VipPostRecv");
-    memory[8192 + 2048] = END;
+    if (strcmp(what, "last") == 0)
+        memory[8192 + 2048] = END;
     VIP_RETURN vip = VipConnectRequest(vi, address(NULL, 99), address(host, TAG), timeout, &remote);
     printf("%s", codes[vip]);
     if (vip == VIP_SUCCESS) {
@@ -224,6 +225,6 @@ int main(int argc, char **argv)
     if (argv[3][0] == '0')
         serve(argv[1]);
     else
-        ask(argv[4], argc > 5 ? (VIP_ULONG)atoi(argv[5]) : PATIENCE_MS);
+        ask(argv[1], argv[4], argc > 5 ? (VIP_ULONG)atoi(argv[5]) : PATIENCE_MS);
     return 0;
 }
