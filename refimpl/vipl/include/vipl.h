@@ -314,9 +314,10 @@ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
 
 /* ---- name service (VI-DG 3.9) ---- */
 
-/** NSInitInfo: NULL for the names that the host of the NIC gave, or the name of a file with lines of an IPv6
+/** NSInitInfo: NULL for the names that the host of the NIC gave, or the name of a file with lines of an IP
  * address and one or more names; # begins a comment. */
 VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, VIP_PVOID NSInitInfo);
+/** HostAddressLen of Address is the room for the host address; 0: there is enough. */
 VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, VIP_CHAR *Name, VIP_NET_ADDRESS *Address,
                               VIP_ULONG NameIndex);
 VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *Address, VIP_CHAR *Name,

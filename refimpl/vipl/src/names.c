@@ -126,7 +126,9 @@ VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, VIP_CHAR *Name, VIP_NET_
     if (nic == NULL)
         return VIP_INVALID_PARAMETER;
     struct device *d = nic->object.device;
-    if (Name == NULL || Address == NULL || Address->HostAddressLen < HOST_LENGTH)
+    /* VI-DG 3.9.2 has the caller say the room; programs of the time leave it 0 and have enough (A113) */
+    const bool room = Address != NULL && (Address->HostAddressLen == 0 || Address->HostAddressLen >= HOST_LENGTH);
+    if (Name == NULL || !room)
         return vipl_leave(d, VIP_INVALID_PARAMETER);
     uint8_t host[HOST_LENGTH];
     int vip = nic->names_open ? by_name(nic, Name, host, NameIndex) : VIP_ERROR_NAMESERVICE;
