@@ -46,7 +46,7 @@ ENVELOPE_SRC := $(patsubst %,harness/capture/%.c,envelope ethernet ip fcoe cisco
 # libvipl has them inside and shows nothing of them
 $(BUILD)/obj/harness/capture/%.o $(BUILD)/obj/harness/host/%.o: private ALL_CFLAGS += -fvisibility=hidden
 # what lets a port act in real time, on Ethernet or on TCP
-HOST_SRC := harness/host/host.c harness/host/sockets.c harness/host/fcoe.c harness/capture/live.c harness/capture/adopted.c $(ENVELOPE_SRC)
+HOST_SRC := harness/host/host.c harness/host/sockets.c harness/host/fcoe.c harness/host/opener.c harness/capture/live.c harness/capture/adopted.c $(ENVELOPE_SRC)
 # the same for programs that have libvipl alone
 VIPL_HOST_SRC := $(HOST_SRC) harness/host/conf.c harness/host/open.c
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR

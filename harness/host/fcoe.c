@@ -2,6 +2,7 @@
 #include "fcoe.h"
 
 #include "live.h"
+#include "opener.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -35,13 +36,23 @@ static int claim(const char *interface)
     return -1;
 }
 
+/* By this process, or by fcvi-open where the process has no capability. */
+static struct live *open_interface(const char *interface, char *why, size_t size)
+{
+    struct live *opened = fcvi_live_open(interface, why, size);
+    if (opened != NULL || strstr(why, LIVE_NOT_PERMITTED) == NULL)
+        return opened;
+    const int fd = opener_take(interface, why, size);
+    return fd >= 0 ? fcvi_live_adopt(interface, fd, why, size) : NULL;
+}
+
 /* The interface, once its carrier is there: the kernel tells of a link that comes up with some delay. */
 static struct live *open_with_link(const char *interface, char *why, size_t size)
 {
     static const struct timespec pause = {.tv_nsec = 50000000};
     enum { TRIES = 100 };
     for (int i = 0;; i++) {
-        struct live *opened = fcvi_live_open(interface, why, size);
+        struct live *opened = open_interface(interface, why, size);
         if (opened != NULL || strstr(why, LIVE_NO_LINK) == NULL || i == TRIES)
             return opened;
         nanosleep(&pause, NULL);

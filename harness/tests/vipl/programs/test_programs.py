@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,28 @@ def test_two_processes_on_one_interface(errors: Path, tmp_path: Path, net: Net) 
     conf.write_text(FC.format(more=""))
     env = {**os.environ, "VIPL_CONF": str(conf), "VIPL_DEBUG": "1"}
     both_want(["nic0", "nic0"], net.words(str(errors)), env, "another NIC has this interface")
+
+
+def test_without_a_capability(errors: Path, tmp_path: Path, net: Net) -> None:
+    """fcvi-open opens the interface, if somebody gave it the capability; else VIPL_DEBUG says what is needed."""
+    if os.geteuid() != 0 or shutil.which("setcap") is None:
+        pytest.skip("only root can give a program a capability, with setcap")
+    place = Path(tempfile.mkdtemp(prefix="vipl-opener-"))
+    place.chmod(0o755)
+    try:
+        opener, program, conf = place / "fcvi-open", place / "program", place / "vipl.conf"
+        shutil.copy(ROOT / "build/fcvi-open", opener)
+        shutil.copy(errors, program)
+        conf.write_text(FC.format(more="r_a_tov=300"))
+        env = {"VIPL_CONF": str(conf), "VIPL_OPENER": str(opener), "VIPL_DEBUG": "1"}
+        words = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", str(program), "-", "nic1", "1", "none", "200"]
+        done = net.run(*words, env=env)
+        if "error while loading" in done.stderr:
+            pytest.skip("another user cannot read the tree")
+        assert done.returncode == 1 and "fcvi-open has no CAP_NET_RAW" in done.stderr and done.stderr.count("libvipl: ") == 1
+        if subprocess.run(["setcap", "cap_net_raw=ep", str(opener)], check=False, capture_output=True).returncode != 0:
+            pytest.skip("the file system keeps no capabilities")
+        done = net.run(*words, env=env)
+        assert done.stdout.startswith("VIP_TIMEOUT Idle"), done
+    finally:
+        shutil.rmtree(place)
