@@ -248,5 +248,8 @@ $(BUILD)/bench_traffic: refimpl/bench/pair.h
 $(BUILD)/bench_sockets: harness/bench/sockets.c harness/host/sockets.c harness/host/sockets.h $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(LTO) harness/bench/sockets.c harness/host/sockets.c $(BUILD)/libfcvi.a $(LIBS) -o $@
 
+$(BUILD)/bench_vipl: harness/bench/vipl.c $(BUILD)/libvipl.so
+	$(CC) $(ALL_CFLAGS) $< -L$(BUILD) -Wl,-rpath,$(abspath $(BUILD)) -lvipl -o $@
+
 $(BUILD)/bench_%: harness/bench/%.c $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a
 	$(CC) $(ALL_CFLAGS) $(LTO) $< $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi.a -lpcap $(LIBS) -o $@

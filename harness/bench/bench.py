@@ -215,6 +215,20 @@ def sockets(b: Bench) -> Iterator[Row]:
               spread([r["setup_s"] / r["bare_setup_s"] for r in runs]), bare)  # fmt: skip
 
 
+def vipl(b: Bench) -> Iterator[Row]:
+    """A program of VIPL between two processes over loopback, in elapsed time: each run measures all in turn."""
+    runs = [json.loads(once([b.tool("vipl")]).output) for _ in range(b.rounds)]
+    middle = sorted(runs, key=lambda r: float(r["wait_s"]))[len(runs) // 2]
+    trip, volume = 1e6 / middle["trips"], middle["messages"] * middle["message_bytes"] / 1e6
+    bare = f"bare `send` and `recv`, {middle['bare_s'] * trip:.0f} us"
+    for how, what in (("wait_s", "waiting"), ("poll_s", "polling")):
+        yield Row(f"VIPL over VI/TCP: 64 bytes there and back, {what}", f"{middle[how] * trip:.0f} us",
+                  spread([r[how] / r["bare_s"] for r in runs]), bare)  # fmt: skip
+    yield Row("VIPL over VI/TCP: Messages of 1 MB", f"{volume / middle['bulk_s']:,.0f} MB/s",
+              spread([r["bulk_s"] / r["bare_bulk_s"] for r in runs]),
+              f"bare `send` and `recv`, {volume / middle['bare_bulk_s']:,.0f} MB/s")  # fmt: skip
+
+
 def cases(b: Bench) -> Iterator[Row]:
     """All cases on the reference port."""
     report = b.scratch / "report"
@@ -251,10 +265,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--only", default="",
-                        help="comma list of: reading, findings, compressed, flat, codec, port, sockets, cases, fuzz")  # fmt: skip
+                        help="comma list of: reading, findings, compressed, flat, codec, port, sockets, vipl, cases, fuzz")  # fmt: skip
     args = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # from its second run on a user's command finds its bytecode
-    parts = args.only.split(",") if args.only else "codec reading findings compressed flat port sockets cases fuzz".split()
+    parts = args.only.split(",") if args.only else "codec reading findings compressed flat port sockets vipl cases fuzz".split()
     rows: list[Row] = []
     failed: list[str] = []
     print("| what | figure | ratio (least to most) | against |\n| --- | --- | --- | --- |")
