@@ -121,6 +121,12 @@ $(BUILD)/san/vipl_load: $(call objects,$(BUILD)/san/obj,$(LOAD_SRC)) $(BUILD)/sa
 $(eval $(call variant,$(BUILD)/tsan/obj,$$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g -fsanitize=thread $$(ASSERTS) $$(INCLUDES)))
 $(BUILD)/tsan/vipl_load: $(call objects,$(BUILD)/tsan/obj,$(LOAD_SRC) $(VIPL_SRC) $(LIB_SRC))
 	$(CC) -fsanitize=thread $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
+# programs of VIPL with the library inside, under sanitizers
+VIPL_PROGRAM_SRC := harness/tests/vipl_programs/program.c $(VIPL_HOST_SRC) $(VIPL_SRC) $(LIB_SRC)
+$(BUILD)/san/vipl_program: $(call objects,$(BUILD)/san/obj,$(VIPL_PROGRAM_SRC))
+	$(SAN_CC) $^ $(LIBS) -lpcap -lpthread -o $@
+$(BUILD)/tsan/vipl_program: $(call objects,$(BUILD)/tsan/obj,$(VIPL_PROGRAM_SRC))
+	$(CC) -fsanitize=thread $^ $(LIBS) -lpcap -lpthread -o $@
 .PHONY: vipl-load
 vipl-load: $(BUILD)/vipl_load $(BUILD)/tsan/vipl_load $(BUILD)/san/vipl_load ## random legal VIPL calls by 8 threads on 64 VIs for LOAD_SECONDS, then a tenth of it under TSan and under ASan
 	$(BUILD)/vipl_load $(LOAD_SECONDS) 1
@@ -229,7 +235,7 @@ WORKERS = $$(( $$(nproc) + 1 ))
 check-python: all $(TEST_PROGRAMS) ## pytest over the harness and the catalogue, but for what is marked nightly
 	$(IN_TREE) -m pytest -q --durations=30 -n $(WORKERS) -m 'not nightly' harness/tests conformance/tests
 
-check-slow: all $(TEST_PROGRAMS) $(BUILD)/san/vipl_load $(VERBS_SAN) ## the tests that are marked nightly
+check-slow: all $(TEST_PROGRAMS) $(BUILD)/san/vipl_load $(BUILD)/san/vipl_program $(BUILD)/tsan/vipl_program $(VERBS_SAN) ## the tests that are marked nightly
 	$(IN_TREE) -m pytest -q --durations=30 -n $(WORKERS) -m nightly harness/tests conformance/tests
 
 # ---- benchmarks ----

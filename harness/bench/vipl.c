@@ -1,5 +1,5 @@
-/* A program of VIPL beside bare sockets, two processes over loopback in one run: Messages of 64 bytes there and
- * back, waiting and polling, and Messages of 1 MB one way. One line of JSON.
+/* A program of VIPL beside bare sockets, two processes over loopback in one run: Messages of 64 bytes there
+ * and back, waiting and polling, and Messages of 1 MB one way. One line of JSON.
  *
  * Usage: bench_vipl [ROUND-TRIPS [MESSAGES]] */
 #include <vipl.h>
@@ -176,9 +176,8 @@ static int bare_socket(void)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
     const int on = 1;
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons(BARE_PORT),
-                            .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(BARE_PORT), .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM, 0), got = -1;
     need(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0, "socket");
     if (rank == 0) {
@@ -232,7 +231,8 @@ int main(int argc, char **argv)
     open_nic();
     int fd = bare_socket();
     double wait_s = there_and_back(trips, false), bare_s = bare_trips(fd, trips);
-    double poll_s = there_and_back(trips, true), bulk_s = bulk(messages), bare_bulk_s = bare_bulk(fd, messages);
+    double poll_s = there_and_back(trips, true), bulk_s = bulk(messages),
+           bare_bulk_s = bare_bulk(fd, messages);
     if (rank == 0)
         _exit(0);
     need(waitpid(other, &status, 0) == other && status == 0, "the other side failed");

@@ -22,8 +22,8 @@ struct fcoe {
     bool down; /* it was said */
 };
 
-/* Two ports of one interface would have one name and one N_Port_ID. A socket of this name lives as long as the
- * process, and in its network namespace alone. */
+/* Two ports of one interface would have one name and one N_Port_ID. A socket of this name lives as long as
+ * the process, and in its network namespace alone. */
 static int claim(const char *interface)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};

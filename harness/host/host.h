@@ -60,8 +60,8 @@ bool host_run_handlers(struct host *h);
 void host_cut(struct host *h);
 /** Ends the ports; no handle of a NIC is used any more. */
 void host_end(struct host *h);
-/** The process ends: what the ports have said goes out as far as it goes at once, and those that are logged in
- * are told (LOGO), so that their connections end as those of a TCP do. */
+/** The process ends: what the ports have said goes out as far as it goes at once, and those that are logged
+ * in are told (LOGO), so that their connections end as those of a TCP do. */
 void host_leave(struct host *h);
 /** In the child of a fork: the descriptors are closed, and no thread is there. */
 void host_forked(struct host *h);

@@ -34,8 +34,8 @@ static bool start(const char *path, const char *interface, int its, pid_t *pid)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, its, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, its, STDERR_FILENO);
-    bool good = words[0] != NULL && words[1] != NULL &&
-                posix_spawn(pid, path, &actions, NULL, words, nothing) == 0;
+    bool good =
+        words[0] != NULL && words[1] != NULL && posix_spawn(pid, path, &actions, NULL, words, nothing) == 0;
     posix_spawn_file_actions_destroy(&actions);
     free(words[0]);
     free(words[1]);

@@ -2,13 +2,14 @@
  * names. A program needs this header only; it is self-contained, for C and for C++.
  *
  * What a program may count on beyond the guide:
- * - Notify and error handlers run one at a time: inside a VIPL call of the same NIC (any call, also of another
- *   open of it), or in a thread of the library's where it has the wire itself. A handler may make VIPL calls.
+ * - Notify and error handlers run one at a time: inside a VIPL call of the same NIC (any call, also of
+ * another open of it), or in a thread of the library's where it has the wire itself. A handler may make VIPL
+ * calls.
  * - Handles are numbers in pointer's clothing: one that was destroyed, or never given out, is found out and
  *   gives VIP_INVALID_PARAMETER.
  * - A zero-length data segment is not checked: its handle and address may be anything.
- * - A discriminator has up to MaxDiscriminatorLen bytes. FC-VI has none of less than 16 (clause 7.2): one that
- *   is shorter has zeros behind it on the wire, unless the NIC is told to refuse it.
+ * - A discriminator has up to MaxDiscriminatorLen bytes. FC-VI has none of less than 16 (clause 7.2): one
+ * that is shorter has zeros behind it on the wire, unless the NIC is told to refuse it.
  * - CS.Next and CS.NextHandle of a Descriptor are neither read nor written.
  */
 #ifndef VIPL_H

@@ -127,7 +127,8 @@ VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, VIP_CHAR *Name, VIP_NET_
         return VIP_INVALID_PARAMETER;
     struct device *d = nic->object.device;
     /* VI-DG 3.9.2 has the caller say the room; programs of the time leave it 0 and have enough (A113) */
-    const bool room = Address != NULL && (Address->HostAddressLen == 0 || Address->HostAddressLen >= HOST_LENGTH);
+    const bool room =
+        Address != NULL && (Address->HostAddressLen == 0 || Address->HostAddressLen >= HOST_LENGTH);
     if (Name == NULL || !room)
         return vipl_leave(d, VIP_INVALID_PARAMETER);
     uint8_t host[HOST_LENGTH];

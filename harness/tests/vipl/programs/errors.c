@@ -127,7 +127,7 @@ static void stay(void)
             end = memory[8192] == END;
         (void)VipDisconnect(vi);
         while (VipRecvDone(vi, &d) == VIP_DESCRIPTOR_ERROR && d != NULL)
-            continue; /* of an empty queue it is NULL (VI-DG 3.4.2) */
+            continue;           /* of an empty queue it is NULL (VI-DG 3.4.2) */
         (void)VipDestroyVi(vi); /* in Error where the other side does not answer: it stays */
     }
 }

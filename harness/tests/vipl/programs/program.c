@@ -48,9 +48,17 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Room for an address of any length; the fifth from here takes it again. */
+static VIP_NET_ADDRESS *new_address(void)
+{
+    static VIP_UINT64 rooms[4][64];
+    static unsigned next;
+    return memset(rooms[next++ % 4], 0, sizeof rooms[0]);
+}
+
 static VIP_NET_ADDRESS *address(IN const char *host, IN unsigned tag)
 {
-    VIP_NET_ADDRESS *a = calloc(1, 512);
+    VIP_NET_ADDRESS *a = new_address();
     a->HostAddressLen = attributes.NicAddressLen;
     if (host != NULL)
         OK(VipNSGetHostByName(nic, (char *)host, a, 0));
@@ -100,7 +108,7 @@ static void ask(VIP_VI_HANDLE vi, unsigned tag)
 
 static void serve(VIP_VI_HANDLE vi, unsigned tag)
 {
-    VIP_NET_ADDRESS *from = calloc(1, 512);
+    VIP_NET_ADDRESS *from = new_address();
     VIP_VI_ATTRIBUTES remote;
     VIP_CONN_HANDLE conn;
     unsigned shown = tag + 1000;
@@ -278,8 +286,8 @@ static void segment(void)
     part(vi);
 }
 
-enum { VIS = 8 };
-static VIP_VI_HANDLE many[VIS];
+enum { VIS = 8, LOADED = 16 };
+static VIP_VI_HANDLE many[LOADED];
 
 static void *send_alone(void *context)
 {
@@ -326,6 +334,74 @@ static void queue(void)
         part(many[n]);
 }
 
+/* Threads that send on VIs of their own to and fro, each for so many seconds as LOAD_SECONDS says; then all
+ * is taken down and begun anew, once. What is in use does not grow. */
+static void *ping(void *context)
+{
+    unsigned n = (unsigned)(uintptr_t)context;
+    unsigned char *in = memory + 65536 + n * PAGE * 2, *out = in + PAGE;
+    const char *limit = getenv("LOAD_SECONDS");
+    const double end = now() + (limit != NULL ? atof(limit) : 1);
+    bool last = false;
+    for (unsigned i = 0; !last; i++) {
+        const VIP_UINT32 length = 2 + (i * 37 + n) % (PAGE - 2);
+        VIP_DESCRIPTOR *d;
+        if (rank == 1) {
+            memset(out, (int)(i + n), length);
+            out[0] = now() >= end;
+            OK(VipPostSend(many[n], descriptor(n * 4, out, length), handle));
+            OK(VipSendWait(many[n], PATIENCE_MS, &d));
+        }
+        OK(VipRecvWait(many[n], PATIENCE_MS, &d));
+        NEED(d->CS.Length == length && in[1] == (unsigned char)(i + n) &&
+             in[length - 1] == (unsigned char)(i + n));
+        last = in[0] != 0;
+        memcpy(out, in, length);
+        OK(VipPostRecv(many[n], descriptor(n * 4 + 1, in, PAGE), handle));
+        if (rank == 0) {
+            OK(VipPostSend(many[n], descriptor(n * 4, out, length), handle));
+            OK(VipSendWait(many[n], PATIENCE_MS, &d));
+        }
+    }
+    return NULL;
+}
+
+static long resident_kb(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    NEED(file != NULL && fscanf(file, "%*d %ld", &pages) == 1);
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void load(void)
+{
+    long before = 0;
+    for (int round = 0; round < 2; round++) {
+        pthread_t thread[LOADED];
+        for (unsigned n = 0; n < LOADED; n++) {
+            many[n] = new_vi(NULL, NULL);
+            OK(VipPostRecv(many[n], descriptor(n * 4 + 1, memory + 65536 + n * PAGE * 2, PAGE), handle));
+            connect_vi(many[n], TAG + n);
+        }
+        for (uintptr_t n = 0; n < LOADED; n++)
+            NEED(pthread_create(&thread[n], NULL, ping, (void *)n) == 0);
+        for (unsigned n = 0; n < LOADED; n++)
+            NEED(pthread_join(thread[n], NULL) == 0);
+        for (unsigned n = 0; n < LOADED; n++) {
+            VIP_DESCRIPTOR *d;
+            part(many[n]);
+            while (VipRecvDone(many[n], &d) != VIP_NOT_DONE && d != NULL)
+                continue;
+            OK(VipDestroyVi(many[n]));
+        }
+        if (round == 0)
+            before = resident_kb();
+    }
+    NEED(resident_kb() < before + 4096);
+}
+
 /* Two opens of one NIC are two handles of it; after a fork the child has neither, and the parent both. */
 static void opens(const char *device)
 {
@@ -366,7 +442,7 @@ static void early(void)
 static void names(void)
 {
     VIP_NET_ADDRESS *a = address("NodeB", 1);
-    VIP_NET_ADDRESS *none = calloc(1, 512);
+    VIP_NET_ADDRESS *none = new_address();
     char name[64];
     VIP_ULONG length = sizeof name;
     a->DiscriminatorLen = 0;
@@ -382,8 +458,8 @@ static void run(const char *name, const char *device)
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"credits", credits}, {"flags", flags}, {"segment", segment},
-                 {"queue", queue},     {"early", early}, {"names", names}};
+    } tests[] = {{"credits", credits}, {"flags", flags}, {"segment", segment}, {"queue", queue},
+                 {"early", early},     {"names", names}, {"load", load}};
     bool known = strcmp(name, "opens") == 0;
     if (known)
         opens(device);
