@@ -122,7 +122,7 @@ $(eval $(call variant,$(BUILD)/tsan/obj,$$(CC) -std=c11 -D_DEFAULT_SOURCE -O1 -g
 $(BUILD)/tsan/vipl_load: $(call objects,$(BUILD)/tsan/obj,$(LOAD_SRC) $(VIPL_SRC) $(LIB_SRC))
 	$(CC) -fsanitize=thread $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 # programs of VIPL with the library inside, under sanitizers
-VIPL_PROGRAM_SRC := harness/tests/vipl_programs/program.c $(VIPL_HOST_SRC) $(VIPL_SRC) $(LIB_SRC)
+VIPL_PROGRAM_SRC := harness/tests/vipl/programs/program.c $(VIPL_HOST_SRC) $(VIPL_SRC) $(LIB_SRC)
 $(BUILD)/san/vipl_program: $(call objects,$(BUILD)/san/obj,$(VIPL_PROGRAM_SRC))
 	$(SAN_CC) $^ $(LIBS) -lpcap -lpthread -o $@
 $(BUILD)/tsan/vipl_program: $(call objects,$(BUILD)/tsan/obj,$(VIPL_PROGRAM_SRC))
