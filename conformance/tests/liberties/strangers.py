@@ -49,6 +49,7 @@ def _of_vitcp() -> dict[str, list[str]]:
         "segment": (16, 100, 777, 9_000, 65_495), "first_number": (0, 0x7FFFFFFF, 0xFFFFFFFE), "nop_delay": (1_000, 500_000),
         "is_code": (1, 255), "read_window": (0, 1, 2, 65_535), "response_delay": (1, 30_000, 900_000),
         "send_delay": (1, 30_000, 900_000), "pace": (1, 500), "retry_us": (10_000, 2_800_000), "cut": (40, 1_000, 29_999),
+        "security": (4, 1_000), "code_beside_good": (1, 255), "lingers": (1_000, 300_000, 900_000),
     }  # fmt: skip
     found = {}
     for name, (values, _) in vitcp.CHOICES.items():

@@ -42,14 +42,15 @@ def two_at_once(t: Scenario) -> None:
     targets = [register(t, 64, write=True) for _ in links]
     write(links[may], targets[may], pattern(40))
     t.owed(lambda: contents(t, targets[may], 39, 1) != bytes([GUARD]))
-    t.require(contents(t, targets[may], 0, 40) == pattern(40), "VITCP-2.2.2.2.2-09", "an RDMA Write to a VI that allows it", "others",
-              "the data")  # fmt: skip
-    t.on_purpose("VITCP-2.2.2.2.2-09")
+    row = "VITCP-2.2.2.2.2-09"
+    seen = contents(t, targets[may], 0, 40)
+    t.require(seen == pattern(40), row, "an RDMA Write to a VI that allows it", "others", "the data")
+    t.on_purpose(row)
     links[1 - may].stream.watch.known.error_due = True
     write(links[1 - may], targets[1 - may], pattern(40))
     t.wait(t.nop_bound_us // 2)
     seen = contents(t, targets[1 - may], 0, 40)
-    t.require(seen == bytes([GUARD]) * 40, "VITCP-2.2.2.2.2-09", "an RDMA Write to a VI that does not allow it", "written", "untouched")
+    t.require(seen == bytes([GUARD]) * 40, row, "an RDMA Write to a VI that does not allow it", "written", "untouched")
 
 
 @case(
@@ -87,8 +88,8 @@ def one_after_the_other(t: Scenario) -> None:
               *with_each(roles_and_levels(_BOTH, "immediate_data"), "what", {"empty": "empty"})],
 )
 def writes(t: Scenario) -> None:
-    """An RDMA Write is acknowledged though it takes no receive Descriptor. One without data but with Immediate Data takes one at the
-    other end, both ways.
+    """An RDMA Write is acknowledged though it takes no receive Descriptor. One without data but with Immediate Data takes one at
+    the other end, both ways.
     """
     link = connect(t)
     alive(link)

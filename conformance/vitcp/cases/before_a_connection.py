@@ -27,7 +27,7 @@ from conformance.vitcp.steps.messages import (
     variants=roles(),
 )
 def timestamps(t: Scenario) -> None:
-    """Both ends of a TCP connection have the option; its absence is a notice. Kernel sockets tell of it, other attachments do not."""
+    """Both ends of a TCP connection have the option; its absence is a notice. Kernel sockets tell of it, others do not."""
     link = connect(t)
     alive(link)
     has = link.stream.timestamps

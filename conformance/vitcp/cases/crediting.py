@@ -6,7 +6,9 @@ from fcvi.engine.case import Variant, case
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import MASK16, MASK32, NOP, READ_REQUEST, SEND, WRITE
 
-from conformance.vitcp.steps.connection import RECEPTION, REGISTRY, UNRELIABLE, Link, connect, create, roles, roles_and_levels, with_each
+from conformance.vitcp.steps.connection import (
+    RECEPTION, REGISTRY, UNRELIABLE, Link, connect, create, roles, roles_and_levels, with_each,
+)  # fmt: skip
 from conformance.vitcp.steps.messages import (
     acknowledge, alive, come, deliver, message, nop, pattern, post_receive, post_receive_to, post_send, register,
     segments, send,

@@ -31,7 +31,8 @@ from ..inside import run_all as run_against
 
 CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0", "police=yes", "send_delay=30000 pace=500 cut=100",
            "completion_order=processing retry_us=2800000",
-           "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost")
+           "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost",
+           "division=empty-last unused=rubbish security=16 memory=high more_nops=yes code_beside_good=9 lingers=300000")
 OTHER_READINGS = ("rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
                   "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary",
                   "gone_in_pending=connects")  # fmt: skip
@@ -79,7 +80,8 @@ def settings() -> Iterator[str]:
     """Each value of each choice but the default, numbers by example."""
     numbers = {"segment": (16, 64, 65495), "first_number": (0, 0xFFFFFFFE), "nop_delay": (900_000,), "is_code": (7,),
                "read_window": (0, 1, 65535), "response_delay": (1000, 900_000), "send_delay": (30_000,), "pace": (500,),
-               "retry_us": (10_000, 2_800_000, 20_000_000), "cut": (1, 13)}
+               "retry_us": (10_000, 2_800_000, 20_000_000), "cut": (1, 13), "security": (16,),
+               "code_beside_good": (9,), "lingers": (300_000,)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]
         yield from (f"{name}={value}" for value in found)

@@ -20,6 +20,11 @@ CHOICES: Table = {
     "count": ("one|each-type", "one count of Message Numbers or one for each type (V18; the second is the other reading)"),
     "immediate": ("all|last|first", "segments that carry Immediate Data (V19; first is the other reading)"),
     "end_of_nop": ("set|clear", "End of Message on NOP and CE PDUs (V60)"),
+    "division": ("even|empty-last|empty-first|uneven", "segments without payload, or of many sizes (2.2.2.2.3: any division)"),
+    "unused": ("zeros|rubbish", "Immediate Data without its flag, and fields of NOP and CE PDUs that say nothing (3.1)"),
+    "security": (f"{N}:0:1000:0", "bytes of Security Information in a Request and an Accept (3.2: to be supplied)"),
+    "memory": ("plain|low|high", "handles from 0 and small addresses, or handles and addresses near the top (3.2.1)"),
+    "more_nops": ("no|yes", "a NOP behind each message, whether or not there is something to tell (3.1)"),
     "interleave": ("no|yes", "segments of a Read Response between those of a message (2.2.2.2.3)"),
     # Credits and acknowledgements
     "flow_control": ("yes|no", "Descriptor Flow Control Enabled (3.2)"),
@@ -31,6 +36,7 @@ CHOICES: Table = {
     "delivery_completes": ("acknowledged|sent", "when Sends complete at Reliable Delivery (V15)"),
     "send_behind_read": ("passes|waits", "a Send behind a read at Reliable Reception (V77)"),
     "is_code": (f"{N}:0:255:0", "IS Error Code beside a VI error (V49)"),
+    "code_beside_good": (f"{N}:0:255:0", "IS Error Code without a VI error (V49)"),
     "read_window": (f"{N}:0:65535:4", "RDMA Read Window that is offered (V24)"),
     "surplus": ("served|closed", "what happens to Read Requests beyond it (V24)"),
     "no_window": ("hold|error", "a read towards a peer whose window is 0 (V69)"),
@@ -58,6 +64,7 @@ CHOICES: Table = {
     "tcp_failure": ("VIP_NOT_REACHABLE|VIP_TIMEOUT|VIP_NO_MATCH", "the VIPL result of a TCP failure (V57)"),
     # Errors and ends
     "close": ("fin|reset", "how a stream is closed (V43)"),
+    "lingers": (f"{N}:0:900000:0", "microseconds until a stream is closed (2.2.2.2.2 gives no time)"),
     "swapped": ("error|taken", "segments of a message in another order (V41)"),
     "breach": ("close|report", "a rule breach on a reliable connection is reported first, or not (V67)"),
     "conn_lost": ("told|silent", "VIP_ERROR_CONN_LOST where the other end closes (V78; silent is the other reading)"),

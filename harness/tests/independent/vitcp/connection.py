@@ -30,6 +30,7 @@ class Outgoing:
     descriptor: Optional[Descriptor] = None
     request: Optional[Segment] = None
     sent: int = 0
+    begun: bool = False
     done: bool = False
     failed: bool = False
 
@@ -116,7 +117,8 @@ class Connection:
         """A Segment Header with what stands in every one (3.1)."""
         self.told = self.posted
         self.owes = False
-        return Segment(kind, number, ack=self.ack(), rx=self.posted, **more)  # type: ignore[arg-type]
+        code = self.port.choose.number("code_beside_good") if self.good is not None and self.reliable else 0
+        return Segment(kind, number, ack=self.ack(), rx=self.posted, is_code=code, **more)  # type: ignore[arg-type]
 
     def ack(self) -> int:
         """Message ACK (V16)."""
@@ -202,6 +204,8 @@ class Connection:
                 self.good, self.owes = one.request.number, True
             return
         self.current = None
+        if self.port.choose.yes("more_nops"):
+            self.stream.write(self.head_of(NOP, self.numbers[SEND], flags=END))
         descriptor = one.descriptor
         assert descriptor is not None
         early = self.vi.attributes.level == 2 and self.port.choose("delivery_completes") == "sent"
@@ -307,7 +311,15 @@ class Connection:
             return self.read_request(one)
         room = 70_000 if self.bad("segments-too-long") else self.port.choose.number("segment")
         size = min(room, one.length - one.sent)
-        first, last = one.sent == 0, one.sent + size == one.length
+        division = self.port.choose("division")
+        if division == "uneven":
+            size = min(size, 1 + (one.sent * 7 + 13) % room)
+        if division == "empty-first" and not one.begun:
+            size = 0
+        first, last = not one.begun, one.sent + size == one.length
+        if division == "empty-last" and size:
+            last = False
+        one.begun = True
         segment = self.head_of(one.kind, one.number, offset=one.sent)
         descriptor = one.descriptor
         if one.kind == READ_RESPONSE:

@@ -41,9 +41,10 @@ def setup_of(port: "Port", vi: Vi, calling: bytes, called: bytes, mtu: int, peer
     if port.choose.yes("flow_control"):
         flags |= wire.FLOW_CONTROL
     window = port.choose.number("read_window") if mine.read else 0
+    security = bytes(0xC0 | n & 0x3F for n in range(port.choose.number("security")))
     if port.choose("behind_discriminator") == "zeros":
-        return Setup(flags, mtu, calling, window, called)
-    return Setup(flags, mtu, calling.ljust(16, b"\xA5"), window, called.ljust(16, b"\xA5"), len(calling), len(called))
+        return Setup(flags, mtu, calling, window, called, security=security)
+    return Setup(flags, mtu, calling.ljust(16, b"\xA5"), window, called.ljust(16, b"\xA5"), len(calling), len(called), security)
 
 
 def ce(port: "Port", kind: int, setup: Optional[Setup], vi: Optional[Vi] = None) -> Segment:

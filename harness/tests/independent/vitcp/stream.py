@@ -28,6 +28,7 @@ class Stream:
         self.is_open = False
         self.ended = self.closing = False  # the other side's end, ours
         self.window: Optional[int] = FIRST_WINDOW
+        self._lingered = False
         self._resting = False  # it paces what it sends
         self.held = False  # what comes is kept and not looked at (V72)
         self._in = bytearray()
@@ -54,6 +55,8 @@ class Stream:
     def write(self, segment: Segment) -> None:
         """A segment goes out as soon as the window lets it."""
         if self.is_open and not self.closing:
+            if self.port.choose("unused") == "rubbish":
+                _fill(segment)
             self._out += self.port.faults.bytes_of(segment)
             self._flush()
 
@@ -91,6 +94,11 @@ class Stream:
     def close(self) -> None:
         """End it, behind what was written; a stopped window does not hold it for ever (V66)."""
         if self.closing or not self.is_open:
+            return
+        lingers = self.port.choose.number("lingers")
+        if lingers and not self._lingered:
+            self._lingered = True
+            self.port.clock.after(lingers, self.close)
             return
         self.closing = True
         if self._out and not self.port.choose.number("pace"):
@@ -142,3 +150,12 @@ class Stream:
             self.is_open = False
             self.port.forget(self)
         self.on_end(how)
+
+
+def _fill(segment: Segment) -> None:
+    """What means nothing holds anything."""
+    if not segment.flags & wire.IMMEDIATE:
+        segment.immediate = 0x5AA5C33C
+    if segment.kind == wire.NOP or segment.kind in wire.CE:
+        segment.offset = 0 if segment.kind in wire.CE else 0x7788
+        segment.number = 0xDEAD0000 | segment.rx

@@ -195,7 +195,11 @@ class Vipl:
             raise Refused("VIP_INVALID_PARAMETER")
         number = self._number("mem")
         data = bytearray((fill * (length // len(fill) + 1))[:length])
-        region = Memory(number << 32 | 0x1000, 0xA000 + number, data, write, read)
+        where, handle = {
+            "plain": (number << 32 | 0x1000, 0xA000 + number), "low": (number * 0x4000000, number - 1),
+            "high": ((1 << 64) - (number + 1) * 0x4000000, 0xFFFFFFFF - number),
+        }[self.port.choose("memory")]  # fmt: skip
+        region = Memory(where, handle, data, write, read)
         self.port.memory[number] = region
         call.reply("VIP_SUCCESS", mem=number, va=f"{region.va:016x}", handle=region.handle)
 
