@@ -7,6 +7,7 @@ from typing import Any, Optional
 from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import Inconclusive
 from fcvi.engine.upper import Unimplemented
+from fcvi.fc import els
 from fcvi.fc.received import Received
 
 from conformance.fcvi.steps.connection import attributes_of
@@ -322,3 +323,38 @@ def _check_farp(t: Scenario, asked: Optional[Received]) -> None:
     sought, asker = (asked.blob("FARP", f"{whose}_IP_Address").hex() for whose in ("Responding", "Requesting"))
     t.require(sought == tester_host(t), "REV1-7.4-01", "Responding IP Address of FARP-REQ", sought, tester_host(t), at=asked)
     t.require(asker in own["host"], "REV1-7.4-01", "Requesting IP Address of FARP-REQ", asker, own["host"][0], at=asked)
+
+
+@case(
+    REGISTRY,
+    "R1.A.4.a",
+    "What a FARP-REPLY brings with it",
+    clause="A.4",
+    requirements=["REV1-A.4-01", "REV1-A.4-02"],
+    errata=["R15"],
+    tags=["address", "farp"],
+    applies="farp",
+    variants=[
+        Variant("dut-replies", {"role": SERVER, "level": "unreliable"}),
+        Variant("dut-asks", {"role": CLIENT, "level": "unreliable", "tester_host": UNKNOWN_HOST}, "client"),
+    ],
+)  # fmt: skip
+def what_comes_with_it(t: Scenario) -> None:
+    """Who answers Responder Action 02h with FARP-REPLY neither logs in nor out; who gets a FARP-REPLY accepts or rejects it."""
+    need_broadcast(t)
+    asker = t.tester.services.ports[t.tester.n_port_id]
+    if t.params["role"] == SERVER:
+        body = els.farp_request(asker, t.tester.n_port_id, dut_host(t))
+        t.tester.send_els(els.FARP_REQ, body, {"D_ID": els.BROADCAST}, service_class=3)
+        t.expect("FARP_REPLY", "REV1-7.4-01", why="to a FARP-REQ that matches")
+        t.expect_nothing(["PLOGI", "LOGO"], t.owed_us(), "REV1-A.4-01", "behind a FARP-REPLY to Responder Action 02h")
+        t.control("a FARP-REQ that matches was answered")
+        return
+    del t.tester.services.handlers["FARP_REQ"]
+    vi = create_vi(t)
+    t.start("VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=None)
+    asked = t.expect("FARP_REQ", "REV1-7.4-01", why="for a Host Address that is not known")
+    reply = els.farp_reply(asked.payload[4:], t.tester.n_port_id, asker)
+    exchange = t.tester.send_els(els.FARP_REPLY, reply, service_class=t.tester.service_class)
+    t.expect(["LS_ACC", "LS_RJT"], "REV1-A.4-02", exchange=exchange, why="to a FARP-REPLY")
+    t.control("the DUT asked by FARP")
