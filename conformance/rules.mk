@@ -16,6 +16,10 @@ breaches: all ## lint against captures with one breach each and 2,000 conforming
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	$(IN_TREE) -m conformance.tests.bank --out $(BUILD)/faults
 
+.PHONY: proofs-calls
+proofs-calls: all ## each check of a book of calls against the providers that follow from it (BOOK=vipl or verbs, CASE=VIPL.S*)
+	$(IN_TREE) -m conformance.call_proofs $(or $(BOOK),vipl) $(if $(CASE),--case '$(CASE)') --afresh
+
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	$(IN_TREE) -m conformance.tests.variants
 

@@ -13,6 +13,7 @@ from fcvi.engine.upper import Call
 from .account import Account, Wr
 from .sets import DEAD, QP_EVENTS, RESOURCE
 
+HOLDS_PRIMITIVES = True  # a check is that of whoever called (proof.py)
 _PREFIX = "VERBS-"
 _OF_THE_PICS = {"SRQ": "srq", "MW": "mw", "CM": "cm", "MT": "threads"}
 

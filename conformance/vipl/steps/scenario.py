@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, NoReturn, Optional
 
+from fcvi.engine import proof
 from fcvi.engine.ends import CallScenario
 from fcvi.engine.scenario import FAILING_LEVELS, Failed, Inconclusive, Seen
 from fcvi.engine.upper import Call
@@ -12,6 +13,7 @@ from .declare import RD, RR, UD
 from .lists import CODES
 from .reach import Reach
 
+HOLDS_PRIMITIVES = True  # a check is that of whoever called (proof.py)
 _PREFIX = "VIPL-"
 _ANY_ERROR = 0x1FE  # bits 8:1
 _NOT_VALID = "A112"
@@ -155,6 +157,8 @@ class Calls(CallScenario):
             if call.method[3:] in ("SendDone", "SendWait", "RecvDone", "RecvWait") and isinstance(found, dict):
                 end = call.params.get("end", 0)
                 level = self.level_of.get((end, call.params.get("vi", -1)))
+                if proof.ACTIVE is not None:
+                    proof.ACTIVE.look("return", call)
                 if reach.writes(end, found.get("descriptor")):
                     yield end, call.method[3:7].lower(), level, str(result.get("return")), found
         for told in self.notifies:
