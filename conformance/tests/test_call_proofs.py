@@ -11,12 +11,11 @@ import pytest
 from conformance.call_proofs.derive import Answer, devices
 from conformance.call_proofs.layer import Break, Layer, understand
 from conformance.call_proofs.play import player
-from conformance.verbs.book import PROTOCOL as VERBS
 from conformance.vipl.book import PROTOCOL as VIPL
 from fcvi.engine.catalogue import PROOFS, load_requirements, rows
 from fcvi.engine.protocol import Protocol, judging_by
 
-_BOOKS = [VIPL, VERBS]
+_BOOKS = [VIPL]
 _QUICK = 6  # rows of a table in a run of the tests
 
 
