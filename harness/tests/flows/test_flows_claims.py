@@ -36,7 +36,8 @@ def _iu(opcode: int, about: Step, handle: int = 0xFFFFFFFF, msg: int = 0) -> byt
     by_originator = opcode == 0x19
     me, you = (about.sender, about.target) if by_originator != about.by_responder else (about.target, about.sender)
     size = 16 if opcode == 0x08 else 32
-    head = stories.header(3, you, me, 0x58, 0x090000 if by_originator else 0x980000, 9, 2 if size == 32 else 1, 0, about.ox_id, 1, 0)
+    f_ctl, df_ctl = 0x090000 if by_originator else 0x980000, 2 if size == 32 else 1
+    head = stories.header(3, you, me, 0x58, f_ctl, 9, df_ctl, 0, about.ox_id, 1, 0)
     return head + struct.pack(">IBBHII", handle, opcode, 0, 0, msg, 0) + bytes(size - 16) + (bytes(340) if opcode == 0x18 else b"")
 
 
@@ -104,6 +105,6 @@ def test_a_sentence_with_an_untrue_claim_is_not_told(name: str, tmp_path: Path) 
                 tried += 1
                 said = [_sentence(c) for c in causes_of(other, tmp_path / "d.pcap") if (c.flow is None) == (cause.flow is None)]
                 assert _sentence(cause) not in said, (name, seed, claim.words, cause.text)
-    shown = {"rejected-frame", "no-match", "no-waiting", "connect-timeout", "rejected", "no-parameters", "late-answer", "protection",
-             "damage", "new-address", "lost-frame", "lost-response"}  # fmt: skip
+    shown = {"rejected-frame", "no-match", "no-waiting", "connect-timeout", "rejected", "no-parameters", "late-answer",
+             "protection", "damage", "new-address", "lost-frame", "lost-response"}  # fmt: skip
     assert tried or name in shown, "a cause that says what is not there claims it"

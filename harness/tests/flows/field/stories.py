@@ -138,7 +138,7 @@ class Talk:
 
     def payload(self, side: int) -> bytes:
         """Of CONNECT_RQST and RESP1 (Tables 13 to 18)."""
-        words = [address(self.ends[side], b"server-%03d------" % side), address(self.ends[1 - side], b"server-%03d------" % (1 - side))]
+        words = [address(self.ends[end], b"server-%03d------" % end) for end in (side, 1 - side)]
         attributes = bytes([0, 0, self.level, 3]) + struct.pack(">I", 65536) + bytes([0, 0, 0, 0]) + bytes(16) + bytes(4)
         return struct.pack(">IHHI", 0, 0, 1, self.handle[side]) + b"".join(words) + attributes
 
@@ -206,8 +206,8 @@ class Talk:
             ox = self.next_ox(me)
             self.msg[me] += 1
             flags = 0 if reason else 2
-            self.put(self.iu(me, 0x12, flags, 0x290000, ox, handle=self.handle[1 - me], msg=self.msg[me], word=reason << 16, r_ctl=2,
-                             ident=0))  # fmt: skip
+            self.put(self.iu(me, 0x12, flags, 0x290000, ox, handle=self.handle[1 - me], msg=self.msg[me], word=reason << 16,
+                             r_ctl=2, ident=0))  # fmt: skip
             if answered:
                 self.put(self.iu(1 - me, 0x1B, flags, 0x980000, ox, handle=self.handle[me], msg=self.msg[me], ident=0, rx=0x7001),
                          after=self.back(1 - me))  # fmt: skip
@@ -250,7 +250,6 @@ def healthy(r: Random) -> Story:
         t.disconnect(r.randrange(2))
         if r.random() < 0.3:
             t.wait(1_000_000), t.setup(), t.talk(), t.disconnect()
-            t.frames = t.frames[:]
     if r.random() < 0.5:
         t.chatter(40_000_000)
     return Story(t.frames)
@@ -406,8 +405,6 @@ def no_parameters(r: Random) -> Story:
     t = Talk(r)
     me, you = service_parameters(1), service_parameters(2)
     bad = bytearray(me)
-    bad[4 if r.random() < 0.5 else 5] &= 0x7F if bad[4] & 0x80 else 0xFD
-    bad = bytearray(me)
     if r.random() < 0.5:
         bad[4] &= 0x7F
     else:
@@ -523,7 +520,8 @@ def leaping(us: int) -> Callable[[Random, list[Seen]], list[Seen]]:
     """The clock is set while a question waits for its answer."""
 
     def make(r: Random, frames: list[Seen]) -> list[Seen]:
-        places = [n for n, s in enumerate(frames) if n and s.sender != frames[n - 1].sender and (s.opcode in RESPONSES + (0x18, 0x1A))]
+        answers = RESPONSES + (0x18, 0x1A)
+        places = [n for n, s in enumerate(frames) if n and s.sender != frames[n - 1].sender and s.opcode in answers]
         at = r.choice(places or [len(frames) // 2])
         return frames[:at] + [replace(s, us=s.us + us) for s in frames[at:]]
 
