@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
-from contextlib import contextmanager
-from typing import BinaryIO, Callable, Iterator, Optional
+from contextlib import ExitStack, contextmanager
+from typing import Any, BinaryIO, Callable, Iterable, Iterator, Optional
 
+from . import confined
 from .dump_text import HexError, frames_of_text
 
-__all__ = ["LINKS", "Dump", "HexError", "capture_of", "frames_of", "link_of", "text_of"]
+__all__ = ["LINKS", "HexError", "capture_of", "captures_of", "frames_of", "link_of", "opened", "text_of"]
 
 LINKS = {"frame": 224, "delimited": 225, "ethernet": 1}
 _SOF = bytes.fromhex("bcb5")
@@ -20,63 +20,90 @@ _MOST = 16 << 20  # bytes of text; what is longer is for a tool that makes captu
 _VLANS = (0x8100, 0x88A8)
 
 
-class Dump:
-    """A dump that becomes a pcap file in memory. It is opened at once, and read where captures are read, under the same limits."""
+@contextmanager
+def captures_of(paths: Iterable[str], args: Any) -> Iterator[dict[str, str | Exception]]:
+    """The name of a pcap file in memory for each dump, or why there is none. args: link, limits and no_sandbox.
 
-    def __init__(self, path: str) -> None:
-        """Raises HexError."""
-        self._path, self._whole = path, False
-        try:
-            self.file: BinaryIO = sys.stdin.buffer if path == "-" else open(path, "rb")  # pylint: disable=consider-using-with
-        except OSError as error:
-            raise HexError(f"{path}: {error.strerror}") from error
-        self._written = os.memfd_create("hex")
-        self._read = os.open(f"/proc/self/fd/{self._written}", os.O_RDONLY | os.O_CLOEXEC)
-
-    def __enter__(self) -> Dump:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._path != "-":
-            self.file.close()
-        os.close(self._written)
-        os.close(self._read)
-
-    def capture(self, link: Optional[str]) -> str:
-        """The name of the file in memory. link: of ``LINKS``, None: as the first frame looks. Raises HexError."""
-        if not self._whole:
+    Each is read in a process of its own, confined and limited as that which reads captures. Raises ReaderLost.
+    """
+    with ExitStack() as stack:
+        found: dict[str, str | Exception] = {}
+        for path in paths:
             try:
-                self._write(frames_of(text_of(self.file, self._path), self._path), link)
-            except OSError as error:
-                raise HexError(f"{self._path}: {error.strerror}") from error
-            self._whole = True
-        return f"/proc/self/fd/{self._read}"
-
-    def _write(self, frames: list[bytes], link: Optional[str]) -> None:
-        link = link or link_of(frames[0])
-        if link == "frame" and len(frames) > 1 and all(len(frame) < _FRAME_HEADER for frame in frames):
-            raise HexError(
-                f"{self._path}: each line is taken for a frame, and none has the {_FRAME_HEADER} bytes of a Frame_Header; "
-                "write a frame a line, lines with offsets, or an empty line between frames"
-            )
-        with os.fdopen(os.dup(self._written), "wb") as file:
-            file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, _LONGEST, LINKS[link]))
-            for frame in frames:
-                file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+                found[path] = stack.enter_context(_in_memory(_packed(path, args)))
+            except HexError as error:
+                found[path] = error
+        yield found
 
 
 @contextmanager
-def capture_of(path: str, link: Optional[str], enter: Callable[[], None] = lambda: None) -> Iterator[str]:
-    """The name of a pcap file in memory with the frames of the dump. enter: called before the first byte is read. Raises HexError."""
-    with Dump(path) as dump:
+def capture_of(path: str, args: Any) -> Iterator[str]:
+    """That of one dump. Raises HexError, ReaderLost."""
+    with captures_of([path], args) as found:
+        name = found[path]
+        if isinstance(name, Exception):
+            raise name
+        yield name
+
+
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[str]:
+    number = os.memfd_create("hex")
+    try:
+        with os.fdopen(os.dup(number), "wb") as file:
+            file.write(data)
+        only_read = os.open(f"/proc/self/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)
+        os.close(number)
+        number = only_read
+        yield f"/proc/self/fd/{number}"
+    finally:
+        os.close(number)
+
+
+_GOOD, _WRONG = b"+", b"-"
+
+
+def _packed(path: str, args: Any) -> bytes:
+    """The pcap file. Raises HexError, ReaderLost."""
+    got = bytearray()
+
+    def work(box: confined.Box) -> int:
+        try:
+            box.hand_over(_GOOD + _pcap(path, args.link, box.enter))
+        except HexError as error:
+            box.hand_over(_WRONG + str(error).encode("utf-8", "surrogateescape"))
+        return 0
+
+    status = confined.take([path], args, work, got.extend)
+    if status or not got:
+        raise confined.ReaderLost(status or 3)
+    if not got.startswith(_GOOD):
+        raise HexError(got[1:].decode("utf-8", "surrogateescape"))
+    return bytes(got[1:])
+
+
+def _pcap(path: str, link: Optional[str], enter: Callable[[], None]) -> bytes:
+    with opened(path) as file:
         enter()
-        yield dump.capture(link)
+        frames = frames_of(text_of(file, path), path)
+    link = link or link_of(frames[0])
+    if link == "frame" and len(frames) > 1 and all(len(frame) < _FRAME_HEADER for frame in frames):
+        raise HexError(
+            f"{path}: each line is taken for a frame, and none has the {_FRAME_HEADER} bytes of a Frame_Header; "
+            "write a frame a line, lines with offsets, or an empty line between frames"
+        )
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, _LONGEST, LINKS[link])
+    return head + b"".join(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame for frame in frames)
 
 
-def read(path: str) -> str:
-    """The text of a dump. "-": standard input. Raises HexError."""
-    with Dump(path) as dump:
-        return text_of(dump.file, path)
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """A dump. "-": standard input. Raises HexError."""
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            yield file
+    except OSError as error:
+        raise HexError(f"{path}: {error.strerror}") from error
 
 
 def text_of(file: BinaryIO, path: str) -> str:

@@ -107,7 +107,7 @@ def _finished(args: argparse.Namespace, directory: Path) -> int:
 def _holds(directory: Path) -> bool:
     """Whether the evidence gives what the certificate says; every reason why it does not is told."""
     found = verification.check(directory)
-    lines = [f"{what}: {name}" for what in ("changed", "missing") for name in getattr(found, what)]
+    lines = [f"{what}: {name}" for what in ("changed", "missing") for name in getattr(found, what) if name != manifest.SIGNATURE]
     lines += [*found.disagrees, *([f"not judged by this version: {found.unjudged}"] if found.unjudged else [])]
     lines += [f"additional: {name}" for name in found.additional] if lines else []
     for line in lines:

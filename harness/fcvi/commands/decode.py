@@ -32,7 +32,7 @@ from typing import Any, Optional
 from fcvi.fc import codec
 from fcvi.capture import confined
 from fcvi.capture import filter_options, frame_fields
-from fcvi.capture.hexdump import HexError, capture_of
+from fcvi.capture.hexdump import HexError, captures_of
 from fcvi.capture.limits import add_options, add_reorder
 from fcvi.capture.scan import EDITIONS, Editions, Order
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
@@ -174,11 +174,11 @@ class _Printer:
 
 
 def _open(path: str, args: argparse.Namespace, box: confined.Box) -> Reader:
-    if args.form == "capture":
-        box.enter()
-        return Reader(path, args.limits, Order(args.reorder * 1000))
-    with capture_of(path, args.link, box.enter) as name:
-        return Reader(name, args.limits, Order(args.reorder * 1000))
+    box.enter()
+    name = args.dumps.get(path, path)
+    if isinstance(name, Exception):
+        raise name
+    return Reader(name, args.limits, Order(args.reorder * 1000))
 
 
 def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
@@ -262,14 +262,25 @@ def run(args: argparse.Namespace) -> int:
     except FilterError as error:
         complain(error)
         return 2
-    args.paint = PLAIN if args.json else paint_for(sys.stdout)
+    args.paint, args.dumps = PLAIN if args.json else paint_for(sys.stdout), {}
     if args.jobs > 1 and len(args.files) > 1 and "-" not in args.files:
         statuses = list(each(lambda path: _confined([path], args, quiet=True), args.files, args.jobs))
         return max(3 if status is None else int(status) for status in statuses)
     if args.form == "capture":
         return _confined(args.files, args)
-    return max(_confined([path], args) for path in args.files)  # a dump becomes a capture before its reader is confined
+    return max(_confined([path], args) for path in args.files)  # each dump is told where it is read
 
 
 def _confined(paths: list[str], args: argparse.Namespace, quiet: bool = False) -> int:
+    """A dump becomes a capture before the reader of captures is confined."""
+    if args.form != "hex" or args.family == "vitcp":
+        return _read(paths, args, quiet)
+    try:
+        with captures_of(paths, args) as args.dumps:
+            return _read(paths, args, quiet)
+    except confined.ReaderLost:
+        return 3  # it has said why
+
+
+def _read(paths: list[str], args: argparse.Namespace, quiet: bool) -> int:
     return confined.run(paths, args, lambda box: max(_decode(path, args, box) for path in paths), quiet)

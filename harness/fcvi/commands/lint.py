@@ -28,7 +28,7 @@ on at once. - is standard input, of which findings come at once: ``tcpdump -w - 
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import nullcontext
 
 from fcvi.capture import confined, filter_options
 from fcvi.capture.limits import Limits, Wishes, add_options, add_reorder
@@ -40,11 +40,10 @@ from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterator, Optional, Sequence
+    from typing import Any, Callable, ContextManager, Iterator, Optional, Sequence
 
     from fcvi.capture.frame_fields import Fields
     from fcvi.capture.frame_fields import Wishes as FrameWishes
-    from fcvi.capture.hexdump import Dump
     from fcvi.capture.reader import Record
     from fcvi.engine.results import Finding
     from fcvi.live.tap import Ring
@@ -62,7 +61,7 @@ class Arguments(Wishes, captured.Wishes):
     sarif: Optional[str] = None
     form, link = "capture", None
     edition = "auto"
-    dumps: dict[str, Dump | Exception] = {}  # of the files that are hexadecimal dumps
+    dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
     trust = r_a_tov = 0
     jobs = 1
     paint = PLAIN
@@ -240,7 +239,7 @@ class Stream:
         self.sarif = Sarif() if args.sarif else None
         self.wishes, self.profile = args.wishes, args.profile
         self.dumps, self.on_finding, self.interface = args.dumps, args.on_finding, args.interface
-        self.watching, self.link = args.interface, args.link
+        self.watching = args.interface
         self.tally, self.records = Tally(), Records()
         self._shown = self.unwanted = 0  # findings; unwanted: that --filter leaves out
         self.fcvi = 0  # frames of FC-VI, FARP with them
@@ -292,17 +291,9 @@ class Stream:
         name = self.dumps.get(path, "-" if path == self.interface else path)
         if isinstance(name, Exception):
             raise ScanError(str(name))
-        scan = Scan(name if isinstance(name, str) else self._of_dump(name), self.limits, self.order)
+        scan = Scan(name, self.limits, self.order)
         scan.path = path
         return scan
-
-    def _of_dump(self, dump: Dump) -> str:
-        from fcvi.capture.hexdump import HexError
-
-        try:
-            return dump.capture(self.link)
-        except HexError as error:
-            raise ScanError(str(error)) from error
 
     def end(self) -> None:
         """What there is to say of the whole. Nothing found is no good news of a capture in which nothing was looked at."""
@@ -558,16 +549,18 @@ def _elsewhere(path: str, args: Arguments) -> Optional[tuple[Any, ...]]:
     got = bytearray()
 
     def work(box: confined.Box) -> int:
-        with _dumps(args, [path]):
-            box.enter()
-            tally, records, unjudged, status, read, fcvi, sarif = _judge([path], args)[0]
+        box.enter()
+        tally, records, unjudged, status, read, fcvi, sarif = _judge([path], args)[0]
         told = None if sarif is None else sarif.plain()
         box.hand_over(json.dumps([vars(tally), vars(records), unjudged, status, read, fcvi, told]).encode())
         return 0
 
-    if confined.take([path], args, work, got.extend, quiet=True) != 0:
+    try:
+        with _dumps([path], args) as args.dumps:
+            lost = confined.take([path], args, work, got.extend, quiet=True) != 0
+    except confined.ReaderLost:
         return None
-    return _taken(bytes(got))
+    return None if lost else _taken(bytes(got))
 
 
 def _taken(data: bytes) -> Optional[tuple[Any, ...]]:
@@ -639,12 +632,24 @@ def run(args: Arguments) -> int:
     sarif = bytearray()
 
     def work(box: confined.Box) -> int:
-        with _dumps(args, args.files):
-            box.enter()
-            return _lint(args, lambda data: _hand(box, data))
+        box.enter()
+        return _lint(args, lambda data: _hand(box, data))
 
-    status = confined.take(args.files, args, work, sarif.extend)
+    try:
+        with _dumps(args.files, args) as args.dumps:
+            status = confined.take(args.files, args, work, sarif.extend)
+    except confined.ReaderLost:
+        return 3  # it has said why
     return _write_sarif(args, bytes(sarif)) or status if sarif else status
+
+
+def _dumps(paths: Sequence[str], args: Arguments) -> ContextManager[dict[str, str | Exception]]:
+    """What becomes of hexadecimal dumps before a reader of captures is confined. Raises ReaderLost."""
+    if args.form == "capture":
+        return nullcontext({})
+    from fcvi.capture.hexdump import captures_of
+
+    return captures_of(paths, args)
 
 
 def _watch(args: Arguments) -> int:
@@ -675,24 +680,6 @@ def _watch(args: Arguments) -> int:
         sys.stdout.flush()
         complain(error)
         return 2
-
-
-@contextmanager
-def _dumps(args: Arguments, paths: Sequence[str]) -> Iterator[None]:
-    """Hexadecimal dumps are opened before their reader is confined, which makes captures of them."""
-    args.dumps = {}
-    if args.form == "capture":
-        yield
-        return
-    from fcvi.capture.hexdump import Dump, HexError
-
-    with ExitStack() as stack:
-        for path in paths:
-            try:
-                args.dumps[path] = stack.enter_context(Dump(path))
-            except HexError as error:
-                args.dumps[path] = error
-        yield
 
 
 def _hand(box: confined.Box, data: bytes) -> int:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fcvi.capture.hexdump import HexError, capture_of, frames_of, link_of, read
+from fcvi.capture.hexdump import HexError, capture_of, frames_of, link_of, opened, text_of
+from fcvi.capture.limits import Wishes
 
 
 #: FCVI_CONNECT_RQST has runs of zeros, which od and hexdump print as one line with a star.
@@ -19,6 +20,16 @@ SHORT = bytes.fromhex("84010202000101010009000000000000" "0142ffff00000000")
 def od(data: bytes, *words: str) -> str:
     """What od makes of a frame."""
     return subprocess.run(["od", *words], input=data, capture_output=True, check=True).stdout.decode()
+
+
+class _Args(Wishes):
+    link = None
+
+
+def _read(path: Path) -> str:
+    with opened(str(path)) as file:
+        return text_of(file, str(path))
+
 
 
 @pytest.mark.parametrize(
@@ -71,7 +82,7 @@ def test_a_frame_a_line_stays_a_frame_a_line() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_encodings_of_other_systems(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(f"{RQST.hex()}\r\n{SHORT.hex()}\r\n".encode(encoding))
-    assert frames_of(read(str(tmp_path / "a.txt")), "a.txt") == [RQST, SHORT]
+    assert frames_of(_read(tmp_path / "a.txt"), "a.txt") == [RQST, SHORT]
 
 
 @pytest.mark.parametrize(
@@ -93,14 +104,14 @@ def test_a_damaged_dump_loses_no_byte_in_silence(text: str, words: str) -> None:
 def test_lines_that_are_no_frames_are_no_finding(tmp_path: Path) -> None:
     """They are a form that is not read, and no fault of who sent them."""
     (tmp_path / "a.txt").write_text("22010202 00010101\n01290000 00000000 22\n22010202\n")
-    with pytest.raises(HexError, match="each line is taken for a frame"), capture_of(str(tmp_path / "a.txt"), None):
+    with pytest.raises(HexError, match="each line is taken for a frame"), capture_of(str(tmp_path / "a.txt"), _Args()):
         pass
 
 
 def test_more_text_than_a_capture_holds_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("22" * (9 << 20))
     with pytest.raises(HexError, match="more than 16 MiB"):
-        read(str(tmp_path / "a.txt"))
+        _read(tmp_path / "a.txt")
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ from fcvi.engine.select import select
 from fcvi.learn import mealy
 from fcvi.report import canonical, diff, manifest
 
-from . import vitcp_conversations
-from .conftest import FCVI
+from ..conftest import FCVI
+from ..vitcp import vitcp_conversations
 
 
 def _seconds(read: Callable[[], object], times: int = 3) -> float:

@@ -12,6 +12,7 @@ from typing import Callable
 import jsonschema
 import pytest
 
+from fcvi.engine.folder import Folder
 from fcvi.report import clear, file_name
 
 from ..conftest import FCVI, ROOT, fcvi
@@ -214,7 +215,8 @@ def test_clearing_follows_no_path_of_a_report(report: Path, tmp_path: Path) -> N
     outside.write_text("mine")
     for ident in ("../outside", "..", "/outside", "a\0b", "x" * 5000):
         (report / "report.json").write_text(json.dumps({"results": [{"id": ident}]}))
-        clear(report)
+        with Folder(report) as folder:
+            clear(folder)
         assert outside.read_text() == "mine"
     assert file_name("D.R1/dut-client") == "D.R1__dut-client.pcapng"
 

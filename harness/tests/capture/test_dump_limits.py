@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import FCVI
+from ..conftest import FCVI
 
 READ = [["lint"], ["lint", "--json"], ["decode"], ["decode", "--family", "vitcp"]]
 

@@ -13,7 +13,7 @@ import pytest
 from fcvi.capture.limits import Limits
 from fcvi.capture.reader import CaptureError, Reader
 
-from .conftest import ROOT
+from ..conftest import ROOT
 
 
 def _read(path: str) -> tuple[int, str]:
