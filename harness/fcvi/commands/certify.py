@@ -1,9 +1,9 @@
 """``fcvi certify``: runs every applicable case and writes report and certificate, signs one later, or checks one.
 
-With --verify every case is judged again from its evidence. The exit status is 0 when every file is as certified (whatever the outcome
-was); 1 when a file was changed, is missing or was added, when the evidence gives another verdict, or when the signature is not that of
-the key; 2 when there is no certificate. Another version of the suite compares the hashes and checks the signature: it says "not judged
-by this version", and the status is 4, or 0 where the key shows that the laboratory vouches for the files.
+With --verify every case is judged again from its evidence. The exit status is 0 when every file is as certified (whatever the
+outcome was); 1 when a file was changed, is missing or was added, when the evidence gives another verdict, or when the signature is
+not that of the key; 2 when there is no certificate. Another version of the suite compares the hashes and checks the signature: it
+says "not judged by this version", and the status is 4, or 0 where the key shows that the laboratory vouches for the files.
 
 A laboratory signs with --sign KEY, a private key of OpenSSH; the signature is detached, over SHA256SUMS, which covers every file.
 Whoever signs judges first: `fcvi certify sign DIR --sign KEY` signs a certificate that is there, and as a part of a certification
@@ -30,8 +30,10 @@ from . import run as run_command
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("certify", help="Run every applicable case, and write a report and a certificate.", description=__doc__)
-    p.add_argument("action", nargs="?", choices=("sign",), metavar="sign", help="Run nothing; judge DIR again and sign it (--sign).")
-    p.add_argument("signed", nargs="?", type=Path, metavar="DIR", help="With sign: this is the report directory of a certification.")
+    p.add_argument("action", nargs="?", choices=("sign",), metavar="sign",
+                   help="Run nothing; judge DIR again and sign it (--sign).")  # fmt: skip
+    p.add_argument("signed", nargs="?", type=Path, metavar="DIR",
+                   help="With sign: this is the report directory of a certification.")  # fmt: skip
     run_command.options(p, report="report")
     p.add_argument("--sign", type=Path, metavar="KEY", help="Sign the manifest of all files with this private key of OpenSSH.")
     p.add_argument("--pdf", action="store_true", help="Write certificate.pdf as well, by weasyprint or chromium.")

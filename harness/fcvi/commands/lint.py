@@ -40,7 +40,7 @@ from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, ContextManager, Iterator, Optional, Sequence
+    from typing import Any, Callable, ContextManager, Optional, Sequence
 
     from fcvi.capture.frame_fields import Fields
     from fcvi.capture.frame_fields import Wishes as FrameWishes

@@ -31,7 +31,6 @@ def _read(path: Path) -> str:
         return text_of(file, str(path))
 
 
-
 @pytest.mark.parametrize(
     "words",
     ["-A x -t x1", "-t x1", "-A d -t x1", "-A x -t x1z", "-t x1z", "-A x -t x2", "-x", "-t x4", "-v -A x -t x1", "-A x -t x1z -w8"],

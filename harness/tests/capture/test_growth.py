@@ -145,7 +145,8 @@ def test_the_cost_of_a_command_grows_with_the_capture(name: str, times: tuple[in
     for factor in times:
         (tmp_path / "x.pcap").write_bytes(_connections(factor * size))
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        done = subprocess.run([str(FCVI), *words, str(tmp_path / "x.pcap")], capture_output=True, text=True, timeout=600, check=False)
+        command = [str(FCVI), *words, str(tmp_path / "x.pcap")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         took.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
         assert done.stdout.count("\n") == factor * size, done.stderr
     print(f"{name}: " + " ".join(f"{seconds:.2f}" for seconds in took))

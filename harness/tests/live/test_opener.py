@@ -56,7 +56,8 @@ def test_a_user_without_privileges_runs_cases(net: Net, tree: Path) -> None:
     on = ("--on", f"fcoe:{DEVICE}", "--control", f"unix:{control}", "--token", str(token))
     net.start(str(FCVI), "endpoint", *on, until="control at")
     control.chmod(0o777)
-    run = ("run", "--dut", f"fcoe:{TESTER}", "--agent", f"unix:{control},token={token}", "--select", "5.3.2/dut-client,5.3.2/dut-server,A.1/class3/in-order")
+    cases = "5.3.2/dut-client,5.3.2/dut-server,A.1/class3/in-order"
+    run = ("run", "--dut", f"fcoe:{TESTER}", "--agent", f"unix:{control},token={token}", "--select", cases)
     done = _as_nobody(net, tree, *run)
     assert done.returncode == 0 and "3 pass" in done.stdout, done.stdout + done.stderr
     subprocess.run(["setcap", "-r", str(tree / "build/fcvi-open")], check=True)

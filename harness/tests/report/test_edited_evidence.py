@@ -1,4 +1,4 @@
-"""Evidence that somebody edited: a case that is gone or was waived shows, parts of other runs join none, and nothing of it is run."""
+"""Evidence that somebody edited: a case that is gone or was waived shows, no parts of other runs are joined, and nothing is run."""
 
 from __future__ import annotations
 
@@ -175,7 +175,9 @@ def test_a_run_goes_on_with_the_device_that_is_named(failed: Path, tmp_path: Pat
     assert judged(tmp_path / "r", "--quiet").returncode == 1
 
 
-@pytest.mark.parametrize("given", ["--pics my.toml; rm -rf ~", "$(reboot)", "`reboot`", "a\nb", "--x 'y", "&& z", "--agent 'exec:a b'"])
+@pytest.mark.parametrize(
+    "given", ["--pics my.toml; rm -rf ~", "$(reboot)", "`reboot`", "a\nb", "--x 'y", "&& z", "--agent 'exec:a b'"]
+)
 def test_what_is_printed_as_a_command_is_quoted(given: str, report: Path, tmp_path: Path) -> None:
     edit(report, lambda d: d.update(given=given))
     line = next(line for line in (report / "report.txt").read_text().splitlines() if "run it again: " in line)
