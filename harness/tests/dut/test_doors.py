@@ -31,7 +31,8 @@ class Server:
 
     def __init__(self, name: str, address: str, *options: str) -> None:
         listen = ["--listen"] if name == "fcvi endpoint" else []
-        self.process = subprocess.Popen([*SERVERS[name], *options, *listen, address], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        words = [*SERVERS[name], *options, *listen, address]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self.process.stdout is not None
         assert self.process.stdout.readline().startswith(b"listening")
 
@@ -164,12 +165,13 @@ def test_a_process_of_another_user_is_none_of_ours(how: str, server: tuple[str, 
 
 
 def test_what_is_not_of_this_host_alone_needs_a_token(tmp_path: Path) -> None:
-    how = {"capture_output": True, "text": True, "timeout": 60, "check": False}
-    done = subprocess.run([str(FCVI), "endpoint", "--listen", f"tcp:0.0.0.0:{free_port()}"], **how)  # type: ignore[call-overload]
-    assert done.returncode == 2 and "--token" in done.stderr and len(done.stderr.splitlines()) == 1
     (tmp_path / "short").write_text("x\n")
-    done = subprocess.run([str(FCVI), "endpoint", "--token", str(tmp_path / "short"), "--listen", "tcp::0"], **how)  # type: ignore[call-overload]
-    assert done.returncode == 2 and "16 to 512 characters" in done.stderr
+    for options, words in (
+        (["--listen", f"tcp:0.0.0.0:{free_port()}"], "--token"),
+        (["--token", str(tmp_path / "short"), "--listen", "tcp::0"], "16 to 512 characters"),
+    ):
+        done = subprocess.run([str(FCVI), "endpoint", *options], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_a_silent_client_of_the_endpoint_is_let_go() -> None:
