@@ -265,7 +265,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--only", default="",
-                        help="comma list of: reading, findings, compressed, flat, codec, port, sockets, vipl, cases, fuzz")  # fmt: skip
+                        help="comma list of: reading, findings, compressed, flat, codec, port, sockets, vipl, cases, "
+                             "fuzz")  # fmt: skip
     args = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # from its second run on a user's command finds its bytecode
     parts = args.only.split(",") if args.only else "codec reading findings compressed flat port sockets vipl cases fuzz".split()

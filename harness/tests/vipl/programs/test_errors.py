@@ -53,7 +53,8 @@ def _told(errors: Path, case: str, host: str, timeout: str, conf: Path, net: Opt
         other = subprocess.Popen(words(case, "nic0", "0", "-"), env=env, stdout=subprocess.PIPE, text=True)
         assert other.stdout is not None and other.stdout.readline() == "ready\n"
     try:
-        asked = subprocess.run(words(case, "nic1", "1", host, timeout), env=env, capture_output=True, text=True, check=False, timeout=60)
+        asking = words(case, "nic1", "1", host, timeout)
+        asked = subprocess.run(asking, env=env, capture_output=True, text=True, check=False, timeout=60)
     finally:
         if other is not None:
             other.kill()

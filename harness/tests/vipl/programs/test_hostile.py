@@ -27,7 +27,9 @@ def started(words: list[str], env: dict[str, str]) -> subprocess.Popen[str]:
     return process
 
 
-def asks(words: list[str], env: dict[str, str], host: str, milliseconds: int = 800, case: str = "-") -> subprocess.CompletedProcess[str]:
+def asks(
+    words: list[str], env: dict[str, str], host: str, milliseconds: int = 800, case: str = "-"
+) -> subprocess.CompletedProcess[str]:
     """It ends by itself, whatever it was told."""
     asking = [*words, case, "nic1", "1", host, str(milliseconds)]
     return subprocess.run(asking, env=env, capture_output=True, text=True, check=False, timeout=60)

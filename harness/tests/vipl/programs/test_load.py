@@ -24,7 +24,7 @@ def _load(program: Path, pairs: int, seconds: float, tmp_path: Path) -> None:
         conf.write_text("".join(f"node{'ab'[r]} address={h}\nnic{r} wire=vitcp:{h}:{at}\n" for r, h in enumerate(hosts)))
         env = {**os.environ, **_CLEAN, "VIPL_CONF": str(conf), "LOAD_SECONDS": str(seconds / 2)}
         for rank in (0, 1):
-            words = [program, "load", f"nic{rank}", str(rank), "4"]
+            words = [str(program), "load", f"nic{rank}", str(rank), "4"]
             running.append(subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True))
     try:
         said = [process.communicate(timeout=seconds + 120)[1] for process in running]

@@ -85,7 +85,8 @@ def both_want(devices: list[str], words: list[str], env: dict[str, str], said: s
     """The first has it, and the second is told why it does not get it."""
     with subprocess.Popen([*words, "no-vi", devices[0], "0", "-"], env=env, stdout=subprocess.PIPE, text=True) as first:
         assert first.stdout is not None and first.stdout.readline() == "ready\n"
-        second = subprocess.run([*words, "no-vi", devices[1], "0", "-"], env=env, capture_output=True, text=True, check=False, timeout=30)
+        asking = [*words, "no-vi", devices[1], "0", "-"]
+        second = subprocess.run(asking, env=env, capture_output=True, text=True, check=False, timeout=30)
         first.kill()
     assert second.returncode == 1 and said in second.stderr
 
