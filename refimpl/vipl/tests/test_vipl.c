@@ -296,6 +296,9 @@ START_TEST(test_names) /* C45 to C47, VI-DG 3.9 */
     ck_assert_uint_eq(length, 5);
     a->HostAddressLen = 8;
     IS(VipNSGetHostByName(bench.nic, "beta", a, 0), VIP_INVALID_PARAMETER);
+    a->HostAddressLen = 0; /* A113: there is room enough */
+    IS(VipNSGetHostByName(bench.nic, "beta", a, 0), VIP_SUCCESS);
+    ck_assert_uint_eq(a->HostAddressLen, 16);
     IS(VipNSShutdown(bench.nic), VIP_SUCCESS);
     IS(VipNSShutdown(bench.nic), VIP_ERROR_NAMESERVICE);
 }
