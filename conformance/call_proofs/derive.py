@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from .layer import Break, Path
 
@@ -129,7 +129,7 @@ def _status(answer: Answer, was: Mapping[str, Any], told: Mapping[str, Any]) -> 
 
 def _members(of: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """The members of an answer that are the provider's own, down to single values."""
-    inside = of.items() if isinstance(of, Mapping) else enumerate(of[:2]) if isinstance(of, list) else ()
+    inside: Iterable[tuple[Any, Any]] = of.items() if isinstance(of, Mapping) else enumerate(of[:2]) if isinstance(of, list) else ()
     for name, value in inside:
         if name in _NOT_ITS_OWN or name in _STATES or (name in _NUMBERS and isinstance(value, int)):
             continue

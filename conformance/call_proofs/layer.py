@@ -122,7 +122,8 @@ class Layer:
             return result
         if count == broken.nth:
             self._was = was
-        return _put(result, broken.path, json.loads(broken.value)) if was == self._was else result
+        altered: Json = _put(result, broken.path, json.loads(broken.value)) if was == self._was else result
+        return altered
 
 
 def _at(of: Any, path: Path) -> Any:
