@@ -44,7 +44,8 @@ static const struct exchange *aborted_setup(struct judged_frame *s, bool *own)
 }
 
 /* FCVI-6.12.2-02, -03, E04: the handle that the other side gave, when the sender has it: it has answered the
- * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. */
+ * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. Who has answered a Disconnect of
+ * the other side since may have forgotten the handle with the setup. */
 static void check_setup_handle(struct judged_frame *s)
 {
     bool own;
@@ -56,7 +57,10 @@ static void check_setup_handle(struct judged_frame *s)
     uint32_t given = own ? u->resp_handle : u->rqst_handle;
     bool has = own ? u->resp2 != 0 && u->has_resp_handle && !u->refused : u->resp1 != 0 && u->has_rqst_handle;
     bool never = own && u->resp1 == 0;
-    if (has && seen == FCVI_UNASSIGNED && given != FCVI_UNASSIGNED && !(!own && u->refused))
+    const struct endpoint *mine =
+        mon_endpoint_find(s->m, s->in->network, s->s_id, own ? u->rqst_handle : u->resp_handle);
+    bool forgotten = mine != NULL && (mine->left || mine->closed != 0);
+    if (has && !forgotten && seen == FCVI_UNASSIGNED && given != FCVI_UNASSIGNED && !(!own && u->refused))
         mon_report(s, DH(s, FCVI_HANDLE), seen,
                    FCVI_BREACH("FCVI-6.12.2-02", "the other side's handle is known, and not named", given),
                    own ? u->resp1 : u->rqst);
