@@ -135,11 +135,14 @@ class Recorder:
             self._looks.clear()
             chosen += self._before
         self._resolving = True
-        sights = tuple(sight for sight in map(resolve, chosen) if sight is not None)
+        sights: list[Sight] = []
+        for sight in map(resolve, chosen):
+            if sight is not None and sight not in sights:
+                sights.append(sight)
         self._resolving = False
         place, step = asker()
         self.records.append(
-            Record(primitive, place, step, requirement, sights, tuple(wanted), tuple((tolerated or {}).items()), now_us)
+            Record(primitive, place, step, requirement, tuple(sights), tuple(wanted), tuple((tolerated or {}).items()), now_us)
         )
 
     def breach(self, requirement: str) -> None:

@@ -320,6 +320,13 @@ class Scenario:
             self.report(requirement, message, str(seen), str(required), **where)
         return holds
 
+    def demand(self, holds: bool, requirement: str, message: str, seen: object, required: object, at: Optional[Seen] = None) -> None:
+        """A condition without which the case cannot go on: its breach ends it."""
+        self.checked.add(requirement)
+        self.note("demand", requirement, *self._places({"at": at}), condition=True, wanted=(str(required),))
+        if not holds:
+            self.fail(requirement, message, str(seen), str(required), at)
+
     def _places(self, where: Mapping[str, Any]) -> Sequence[proof.Look]:
         """What a finding is about: the bits that it names, then the whole of the message."""
         at, byte, bits = where.get("at"), where.get("byte"), where.get("bits")
@@ -454,10 +461,9 @@ class Scenario:
         return code
 
     def _returned(self, call: Call, requirement: str, wanted: Sequence[str], since: int) -> None:
-        """A call was waited for; it has a code where that is checked."""
-        self.note(
-            "finish", requirement, proof.Look("call", call, ""), proof.Look("return", call, ""), wanted=wanted, since_us=since
-        )
+        """A call was waited for; it has a code where that is checked, else the case may look at that itself."""
+        came, code = proof.Look("call", call, ""), proof.Look("return", call, "")
+        self.note("finish", requirement, *((came, code) if wanted else (came,)), wanted=wanted, since_us=since)
 
     def call(self, method: str, **params: Any) -> Call:
         """A VIPL call that does not block. One that gives no answer in the time of a call broke the DUT protocol."""

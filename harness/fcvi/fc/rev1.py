@@ -39,14 +39,6 @@ _IMMEDIATE = 0x80
 _LENGTH_2007 = codec.LENGTH["CONN"]
 
 
-def would_be(data: bytes) -> bool:
-    """Whether all but the TYPE of these bytes is an IU of Table 1: R_CTL, the size of the Device_Header, and the opcode."""
-    size = {1: 16, 2: 32}.get(data[13] & 3 if len(data) > 13 else 0, 0)
-    if not size or len(data) < 24 + size or data[8] == 0x58:
-        return False
-    return any((row.r_ctl, row.dh_size, row.opcode) == (data[0], size, data[28]) for row in codec.IUS_REV1.values())
-
-
 def device_header(iu: str, fields: Mapping[str, int]) -> dict[str, int]:
     """The Device_Header of an IU of the draft, from fields of either edition."""
     made: dict[str, int] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import AbstractSet, Any, Mapping, Optional
 
+from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding
@@ -53,6 +54,10 @@ class Rev1Scenario(Scenario):
     def _counts(self, requirement: str) -> bool:
         return requirement not in self._void
 
+    def note(self, primitive: str, requirement: str, *looks: proof.Look, **how: Any) -> None:
+        if self._counts(requirement):
+            super().note(primitive, requirement, *looks, **how)
+
     def report(self, requirement: str, message: str, seen: str, required: str, **where: Any) -> None:
         if where.get("erratum") in _TOLERATED_IN_2007:
             where["erratum"] = None
@@ -65,18 +70,10 @@ class Rev1Scenario(Scenario):
         return holds
 
     def fail(self, requirement: str, message: str, seen: str, required: str, at: Any = None) -> None:
-        self._judge_types()
+        self.judge_types()
         if self._counts(requirement):
             super().fail(requirement, message, seen, required, at)
         raise Failed(f"{message} ({requirement} is no requirement of the draft)")
-
-    def _judge_types(self) -> None:
-        """What was missed may have come with another TYPE: a frame that is an IU of Table 1 in all else (5.6.3)."""
-        for received in self.tester.inbox:
-            data = received.last.data
-            if received.kind == "OTHER" and not received.taken and rev1.would_be(data):
-                received.taken = True
-                self.report("FCVI-5.8.3-01", "TYPE of an IU", f"{data[8]:02X}h", "58h", at=received, byte=8)
 
     def equal(
         self, iu: Received, name: str, required: int, requirement: str, tolerated: Optional[Mapping[int, str]] = None
@@ -88,6 +85,7 @@ class Rev1Scenario(Scenario):
                 iu.fc(name) == required
             )
         seen = iu.dh(name)
+        self.note("equal", requirement, proof.Look("field", iu, f"DH.{name}"), wanted=(required,), tolerated=tolerated)
         if seen == required or not self._counts(requirement):
             self.checked.update({requirement} if self._counts(requirement) else ())
             return seen == required

@@ -14,7 +14,7 @@ from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
 from fcvi.engine.upper import Call, Unimplemented
-from . import codec
+from . import codec, codes
 from .received import Exchange, Received, kind_of
 from .second_port import SecondPort
 from .tester import Tester
@@ -123,6 +123,17 @@ class Scenario(WireFree):
             f"{seen:X}h", f"{required:X}h", at=iu, byte=byte, bits=bits, erratum=erratum,
         )  # fmt: skip
         return erratum is not None
+
+    def fail(self, requirement: str, message: str, seen: str, required: str, at: Any = None) -> None:
+        self.judge_types()
+        super().fail(requirement, message, seen, required, at)
+
+    def judge_types(self) -> None:
+        """What was missed may have come with another TYPE: a frame that is an IU of Table 1 in all else (5.8.3)."""
+        for received in self.tester.inbox:
+            if received.kind == "OTHER" and not received.taken and _would_be(received.last.data, self.tester.edition):
+                received.taken = True
+                self.report("FCVI-5.8.3-01", "TYPE of an IU", f"{received.last.data[8]:02X}h", "58h", at=received, byte=8)
 
     # ---- the wire ----
 
@@ -366,19 +377,28 @@ def leftover_requirement(received: Received) -> Optional[str]:
     return "FCVI-4.2-01" if kind.endswith("_RQST") else "FCVI-5.2.1-01"
 
 
+def _would_be(data: bytes, edition: int) -> bool:
+    """Whether all but the TYPE of these bytes is an IU of Table 1: R_CTL, the size of the Device_Header, and the opcode."""
+    size = {1: 16, 2: 32}.get(data[13] & 3 if len(data) > 13 else 0, 0)
+    if not size or len(data) < 24 + size or data[8] == codes.TYPE.FC_VI:
+        return False
+    rows = codec.IUS_REV1 if edition else codec.IUS
+    return any((row.r_ctl, row.dh_size, row.opcode) == (data[0], size, data[28]) for row in rows.values())
+
+
 _DH_FIELDS = frozenset(
     {
         "FCVI_HANDLE", "FCVI_OPCODE", "FCVI_FLAGS", "FCVI_MSG_ID", "FCVI_PARAMETER", "FCVI_RMT_VA",
         "FCVI_RMT_VA_HANDLE", "FCVI_TOT_LEN", "FCVI_CONNECTION_ID", "IMM_DATA", "MSG_PARAMETER", "RQST_RETRY",
         "RQST_FCVI_CONN_INFO", "CONN_MODE", "RESP_RETRY", "RESP_FCVI_CONN_INFO", "CONN_STS", "CONN_SETUP_ABORT",
         "VI_APP_DISCON", "DISC_CONN_STS", "Reason_Code", "Reason_Explanation", "Vendor_Unique", "RESP_ERR", "DESC_ERR",
-        "PROT_ERR", "TRANS_ERR",
+        "PROT_ERR", "TRANS_ERR", "FLAGS7_7_5", "FLAGS9_7_3", "FLAGS10_7_3",
     }
 )  # fmt: skip
 _PRINTED = {
     "RQST_RETRY": "RETRY", "RESP_RETRY": "RETRY", "RQST_FCVI_CONN_INFO": "FCVI_CONN_INFO",
     "RESP_FCVI_CONN_INFO": "FCVI_CONN_INFO", "DISC_CONN_STS": "CONN_STS", "MSG_PARAMETER": "FCVI_PARAMETER",
-    "Reason_Code": "Reason Code",
+    "Reason_Code": "Reason Code", **dict.fromkeys(("FLAGS7_7_5", "FLAGS9_7_3", "FLAGS10_7_3"), "a reserved bit of FCVI_FLAGS"),
 }  # fmt: skip
 _JUDGED = frozenset(
     {

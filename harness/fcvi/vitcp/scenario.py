@@ -71,7 +71,7 @@ class Scenario(WireFree):
     def sight(self, look: proof.Look) -> Optional[proof.Sight]:
         thing = look.thing
         if look.what == "peek":
-            return proof.Sight("silence", " ".join(wire.NAMES[kind] for kind in thing[0]), (), look.name)
+            return proof.Sight("silence", ", ".join(wire.NAMES[kind] for kind in thing[0]), (), look.name)
         if isinstance(thing, Stream):
             return proof.Sight("stream", thing.by, (list(self.tester.streams.values()).index(thing) + 1,), look.name)
         if not isinstance(thing, Received):
