@@ -88,8 +88,8 @@ def _disturbed(t: Scenario) -> tuple[Setup, Message, Disturbance, Region]:
     va, handle = remote or (0, 0)
     post(t, setup.vi, op, region, remote=remote)
     t.owed(lambda: disturbance.frame is not None)
-    if disturbance.frame is None:
-        t.fail("FCVI-5.2.1-09", "the second Message was not sent", "nothing", f"its frame with SEQ_CNT {seq_cnt}")
+    t.demand(disturbance.frame is not None, "FCVI-5.2.1-09", "the second Message was not sent", "nothing",
+             f"its frame with SEQ_CNT {seq_cnt}")  # fmt: skip
     return setup, Message(op, 2, data, None, va, handle, total=_SIZE), disturbance, region
 
 
@@ -98,8 +98,8 @@ def _abts(t: Scenario, disturbance: Disturbance, requirement: str) -> Optional[R
     t.owed(lambda: t.peek(["ABTS"], disturbance.exchange) is not None)
     abts = t.peek(["ABTS"], disturbance.exchange)
     forget(t, disturbance.exchange)
+    t.require(abts is not None, requirement, f"no ABTS after {t.params['how']}", "none", "ABTS for the Exchange of the Message")
     if abts is None:
-        t.report(requirement, f"no ABTS after {t.params['how']}", "none", "ABTS for the Exchange of the Message")
         return None
     abts.taken = True
     t.tester.send_ba_acc(abts)

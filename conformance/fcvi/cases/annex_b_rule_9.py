@@ -78,8 +78,8 @@ def response_in_time(t: Scenario) -> None:
     for number in (1, 2):
         taken, _ = originate(t, setup, number, 64)
         t.wait(taken.last.earliest_us + t.r_a_tov_us - 2 * t.pixit.late_us - t.now_us)
-        if t.peek(["ABTS"], taken.exchange) is not None:
-            t.fail("FCVI-8.3-01", "the DUT gave up before FCVI_ULP_TIMEOUT", "ABTS", "patience", t.peek(["ABTS"]))
+        abts = t.peek(["ABTS"], taken.exchange)
+        t.demand(abts is None, "FCVI-8.3-01", "the DUT gave up before FCVI_ULP_TIMEOUT", "ABTS", "patience", abts)
         answer(t, setup, taken)
         expect_good(t, setup.vi, "send", "FCVI-8.3-01")
         expect_connected(t, setup, "FCVI-8.3-01", "although the response came in time")

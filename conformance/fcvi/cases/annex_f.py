@@ -132,8 +132,8 @@ def server_sends_after_resp3(t: Scenario) -> None:
     t.expect_nothing(["SEND_RQST"], t.r_a_tov_us // 4, "FCVI-5.9.3-03", "before FCVI_CONNECT_RESP3")
     send_resp2(t, setup)
     first = t.expect(["CONNECT_RESP3", "SEND_RQST"], "FCVI-6.11.1-01", why="after RESP2")
-    if first.kind == "SEND_RQST":
-        t.fail("FCVI-5.9.3-03", "a Message came before FCVI_CONNECT_RESP3", str(first), "FCVI_CONNECT_RESP3", first)
+    t.demand(first.kind != "SEND_RQST", "FCVI-5.9.3-03", "a Message came before FCVI_CONNECT_RESP3", first, "FCVI_CONNECT_RESP3",
+             first)  # fmt: skip
     check_resp3(t, first, setup)
     t.equal(first, "FCVI_MSG_ID", 0, "FCVI-6.11.2-04")
     assert setup.call is not None

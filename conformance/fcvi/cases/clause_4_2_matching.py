@@ -240,8 +240,7 @@ def _accept_whichever(t: Scenario, setups: list[Setup], conn: int) -> None:
     call = t.start("VipConnectAccept", conn=conn, vi=vi)
     resp1 = t.expect("CONNECT_RESP1", "FCVI-6.9.1-01", why="after VipConnectAccept")
     setup = next((s for s in setups if s.exchange is resp1.exchange), None)
-    if setup is None:
-        t.fail("FCVI-6.9.1-01", "RESP1 on another Exchange", str(resp1.exchange), "that of a request", resp1)
-        return
+    t.demand(setup is not None, "FCVI-6.9.1-01", "RESP1 on another Exchange", resp1.exchange, "that of a request", resp1)
+    assert setup is not None
     check_resp1(t, resp1, setup)
     setup.vi, setup.call, setup.dut_handle = vi, call, resp1.conn_int("FCVI_RESP_HANDLE")

@@ -153,8 +153,7 @@ def unacknowledged_sequence(t: Scenario) -> None:
     t.tester.acknowledge = acknowledge
     post(t, slow.vi, "send", register(t, 16))
     t.owed(lambda: bool(held))
-    if not held:
-        t.fail("FCVI-5.2.1-09", "the Message was not sent", "nothing", "FCVI_SEND_RQST")
+    t.demand(bool(held), "FCVI-5.2.1-09", "the Message was not sent", "nothing", "FCVI_SEND_RQST")
     seq_id = held[0][0].get("FC", "SEQ_ID")
     region, since = register(t, 4), t.now_us
     post(t, busy.vi, "send", region)
@@ -204,8 +203,7 @@ def _take_one(t: Scenario, setup: Setup, number: int, seq_id: object, requiremen
     while (iu := t.peek(["SEND_RQST"])) is not None and iu.dh("FCVI_HANDLE") != setup.tester_handle:
         iu.taken = True  # the Message whose ACK is held back
     iu = t.expect("SEND_RQST", "FCVI-6.2.1-01", why=f"of Message {number}")
-    if iu.fc("SEQ_ID") == seq_id:
-        t.fail(requirement, "the SEQ_ID of a Sequence that is not closed is used again", f"{iu.fc('SEQ_ID'):02X}h",
-               "another SEQ_ID", iu)  # fmt: skip
+    t.demand(iu.fc("SEQ_ID") != seq_id, requirement, "the SEQ_ID of a Sequence that is not closed is used again",
+             f"{iu.fc('SEQ_ID'):02X}h", "another SEQ_ID", iu)  # fmt: skip
     expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
     t.call("VipSendDone", vi=setup.vi)  # make room in the queue

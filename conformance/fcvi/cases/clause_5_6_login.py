@@ -74,9 +74,8 @@ def login_bits(t: Scenario) -> None:
     connect(t)
     if t.params["role"] == CLIENT:
         plogi = next((r for r in t.tester.inbox if r.kind == "PLOGI"), None)
-        if plogi is None:
-            t.fail("FCVI-5.6-03", "no PLOGI before the Connection Setup", "none", "PLOGI")
-            raise AssertionError("unreachable")
+        t.demand(plogi is not None, "FCVI-5.6-03", "no PLOGI before the Connection Setup", "none", "PLOGI")
+        assert plogi is not None
         check_login(t, plogi, "FCVI-5.6-03")
 
 

@@ -318,9 +318,9 @@ def disconnect_ius(t: Scenario) -> None:
 
 def _message_id(t: Scenario, iu: Received, allowed: set[int], requirement: str) -> None:
     seen = iu.dh("FCVI_MSG_ID")
-    if allowed == {0} and seen != 0:
-        t.report(requirement, "FCVI_MSG_ID though no Message completed", f"{seen}", "0", at=iu, erratum="E28",
-                 **t.place(iu, "FCVI_MSG_ID"))  # fmt: skip
+    if allowed == {0}:
+        t.require(seen == 0, requirement, "FCVI_MSG_ID though no Message completed", seen, "0", at=iu, erratum="E28",
+                  **t.place(iu, "FCVI_MSG_ID"))  # fmt: skip
         return
     wanted = " or ".join(str(n) for n in sorted(allowed))
     t.require(seen in allowed, requirement, "FCVI_MSG_ID of the last Message completed", seen, wanted, at=iu,

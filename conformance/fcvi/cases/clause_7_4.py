@@ -225,11 +225,13 @@ def dut_is_asked(t: Scenario) -> None:
         _ask(t, **t.params["fields"])
         t.owed(lambda: t.peek(_ACTIONS) is not None)
         action = t.peek(_ACTIONS)
-        if action is not None:  # steps 12 and 13 leave the answer to another ULP of the port, such as an IP stack (E125)
+        kind = "nothing" if action is None else action.kind
+        for requirement in ["FCVI-7.5-14", *(r for name, r in _TESTS.items() if name in t.params["fields"])]:
+            # steps 12 and 13 leave the answer to another ULP of the port, such as an IP stack (E125)
+            t.require(action is None, requirement, f"{kind} though a test of steps 11 to 13 fails", action, "none", at=action,
+                      erratum=None if "host" in t.params["fields"] else "E125")  # fmt: skip
+        if action is not None:
             action.taken = True
-            for requirement in ["FCVI-7.5-14", *(r for name, r in _TESTS.items() if name in t.params["fields"])]:
-                t.report(requirement, f"{action.kind} though a test of steps 11 to 13 fails", str(action), "none", at=action,
-                         erratum=None if "host" in t.params["fields"] else "E125")  # fmt: skip
     elif reply is None:
         _ask(t, **t.params["fields"])
         t.wait(t.owed_us())  # a late FARP-REPLY is not taken for that of the next FARP-REQ

@@ -69,9 +69,9 @@ def ended(t: Scenario, vi: int, requirement: str) -> None:
     if t.call("VipQueryVi", vi=vi).text("State") == "VIP_STATE_ERROR":
         connection_lost(t, vi, "FCVI-C.5.9.1-02")
     left = t.peek(["DISCONNECT_RQST"])
+    t.require(left is None, requirement, "a Disconnect IU though the port is logged out", left, "none", at=left)
     if left is not None:
         left.taken = True
-        t.report(requirement, "a Disconnect IU though the port is logged out", str(left), "none", at=left)
 
 
 def silent(t: Scenario, setup: Setup, requirement: str) -> None:

@@ -104,11 +104,11 @@ def damaged_request(t: Scenario) -> None:
     t.send("DISCONNECT_RQST", exchange, dh, fc=_LATER)
     t.owed(lambda: t.peek(["DISCONNECT_RESP"], exchange) is not None)
     answer = t.peek(["DISCONNECT_RESP"], exchange)
+    for requirement in ("FCVI-8.6.2-a", "FCVI-8.6.3-b"):
+        t.require(answer is None, requirement, "a FCVI_DISCONNECT_RQST with a Sequence error was answered", "FCVI_DISCONNECT_RESP",
+                  "nothing", at=answer, erratum="E60")  # fmt: skip
     if answer is not None:
         answer.taken = True
-        for requirement in ("FCVI-8.6.2-a", "FCVI-8.6.3-b"):
-            t.report(requirement, "a FCVI_DISCONNECT_RQST with a Sequence error was answered", "FCVI_DISCONNECT_RESP",
-                     "nothing", at=answer, erratum="E60")  # fmt: skip
     else:
         check_state(t, setup.vi, "connected", "FCVI-8.6.3-b")
     exchange = t.tester.open_exchange()

@@ -66,9 +66,9 @@ def disconnect_in_state(t: Scenario) -> None:
         call = t.start("VipDisconnect", vi=vi)
         t.owed(lambda: call.done or t.peek(["DISCONNECT_RQST"]) is not None)
         rqst = t.peek(["DISCONNECT_RQST"])
+        t.require(rqst is None, "FCVI-8.1-03", "a Disconnect IU from an Idle Endpoint", rqst, "none", at=rqst, erratum="E76")
         if rqst is not None:
             rqst.taken = True
-            t.report("FCVI-8.1-03", "a Disconnect IU from an Idle Endpoint", str(rqst), "none", at=rqst, erratum="E76")
             send_disconnect_resp(t, rqst, rqst.dh("FCVI_HANDLE"))
         t.finish(call, "FCVI-8.1-04", returns="VIP_SUCCESS")
         check_state(t, vi, "idle", "FCVI-8.2-a1")
@@ -180,8 +180,10 @@ def error_stays(t: Scenario) -> None:
         asked.taken = True
         t.equal(asked, "VI_APP_DISCON", 1, "FCVI-6.12.2-08")
         send_disconnect_resp(t, asked, line.setup.dut_handle)
-    elif rqst is None and not line.setup.disconnected:
-        t.report("FCVI-8.1-03", "VipDisconnect sent no Disconnect IU", "none", "FCVI_DISCONNECT_RQST")
+    t.require(
+        asked is not None or rqst is not None or line.setup.disconnected, "FCVI-8.1-03", "VipDisconnect sent no Disconnect IU",
+        "none", "FCVI_DISCONNECT_RQST",
+    )  # fmt: skip
     t.finish(call, "FCVI-8.1-03", returns="VIP_SUCCESS")
     check_state(t, line.setup.vi, "idle", "FCVI-8.2-e1")
 

@@ -170,8 +170,7 @@ def create_vi(t: Scenario) -> int:
         _make_room(t)
         call = t.call("VipCreateVi", ViAttribs=vi_attributes(t))
         code = call.returned()
-    if code != "VIP_SUCCESS":
-        t.fail("FCVI-8.2-a1", f"VipCreateVi returned {code}", code, "VIP_SUCCESS")
+    t.demand(code == "VIP_SUCCESS", "FCVI-8.2-a1", f"VipCreateVi returned {code}", code, "VIP_SUCCESS")
     t.vis.append(call.integer("vi"))
     return t.vis[-1]
 
@@ -196,16 +195,15 @@ def check_state(
 
     def reached() -> bool:
         call = t.call("VipQueryVi", vi=vi)
-        if call.returned() != "VIP_SUCCESS":
-            t.fail(requirement, f"VipQueryVi returned {call.returned()}", call.returned(), "VIP_SUCCESS")
+        code = call.returned()
+        t.demand(code == "VIP_SUCCESS", requirement, f"VipQueryVi returned {code}", code, "VIP_SUCCESS")
         shown[:] = [call.text("State")]
         return shown[0] == STATE[state]
 
-    if t.owed(reached):
-        return
+    t.owed(reached)
     seen = shown[0]
     erratum = next((e for s, e in (tolerated or {}).items() if STATE[s] == seen), None)
-    t.report(requirement, "the VI is in the wrong state", seen, STATE[state], erratum=erratum)
+    t.require(seen == STATE[state], requirement, "the VI is in the wrong state", seen, STATE[state], erratum=erratum)
 
 
 def connection_lost(t: Scenario, vi: int, requirement: str) -> None:
@@ -271,10 +269,14 @@ def check_resp1(t: Scenario, resp1: Received, setup: Setup, refused: Optional[li
     t.equal(resp1, "RESP_RETRY", setup.retry, "FCVI-5.9.4.5-06")
     if refused is not None:
         refusing = t.equal(resp1, "CONN_STS", 1, "FCVI-5.9.4.5-02")
-        if refusing and resp1.dh("Reason_Code") not in refused:
-            t.equal(resp1, "Reason_Code", refused[0], _REASON_REQUIREMENT[refused[0]])
+        if refusing:
+            seen = resp1.dh("Reason_Code")
+            t.require(
+                seen in refused, _REASON_REQUIREMENT[refused[0]], "Reason Code of FCVI_CONNECT_RESP1 is wrong", f"{seen:X}h",
+                f"{refused[0]:X}h", at=resp1, **t.place(resp1, "Reason_Code"),
+            )  # fmt: skip
         return
-    if not t.equal(resp1, "CONN_STS", 0, "FCVI-5.3.2-01"):
+    if not t.equal(resp1, "CONN_STS", 0, "FCVI-5.3.2-01"):  # what follows makes no sense
         t.fail("FCVI-5.3.2-01", "the DUT refused a matching request", f"{resp1.dh('Reason_Code'):02X}h", "accept", resp1)
     _check_addresses(t, resp1, "FCVI-6.9.3-04", "FCVI-6.9.3-05")
     _check_attributes(t, resp1, "FCVI-6.9.3-06")

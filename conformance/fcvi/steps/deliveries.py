@@ -135,8 +135,7 @@ class Pool:
         """Nothing of it has changed since, and nothing has completed."""
         t = self._t
         now = self._owned_by_nobody(before.completed)
-        if now != before.memory:
-            changed = next(i for i, (a, b) in enumerate(zip(before.memory, now)) if a != b)
-            t.report(requirement, f"a buffer was written {why}", f"at offset {changed} of all buffers", "no change")
+        changed = next((i for i, (a, b) in enumerate(zip(before.memory, now)) if a != b), None)
+        t.require(changed is None, requirement, f"a buffer was written {why}", f"at offset {changed} of all buffers", "no change")
         fresh = [c for c in t.completions if c.vi == self._vi and c.queue == "recv" and c.good]
         t.require(not fresh, requirement, f"a receive Descriptor completed without error {why}", len(fresh), "none")

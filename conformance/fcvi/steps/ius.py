@@ -17,24 +17,23 @@ from .connection import Setup, attributes_of, discriminator_of, dut_host, tester
 
 _HEADER_OF_32_BYTES = 2  # Device_Header in DF_CTL (5.8.5)
 
-#: Clause of the IU, FCVI_OPCODE, and requirements: Device_Header of 32 bytes, opcode, unassigned handle, Sequence
-#: Initiative passed or Exchange ended.
+#: Reserved bits of FCVI_FLAGS (Tables 7, 9 and 10), and requirements: Device_Header of 32 bytes, flags of the table, unassigned
+#: handle, Sequence Initiative passed or Exchange ended. FCVI_OPCODE needs no look: it tells which IU it is.
 _IUS = {
-    "CONNECT_RQST": (0x10, "FCVI-6.8.2-01", "FCVI-6.8.2-03", "FCVI-6.8.2-02", "FCVI-6.8.1-03", None),
-    "CONNECT_RESP1": (0x18, "FCVI-6.9.2-01", "FCVI-6.9.2-03", "FCVI-6.9.2-02", "FCVI-6.9.1-03", None),
-    "CONNECT_RESP2": (0x19, "FCVI-6.10.2-01", "FCVI-6.10.2-03", None, "FCVI-6.10.1-03", None),
-    "CONNECT_RESP3": (0x1A, "FCVI-6.11.2-01", "FCVI-6.11.2-03", None, None, "FCVI-6.11.1-03"),
-    "DISCONNECT_RQST": (0x12, "FCVI-6.12.2-01", "FCVI-6.12.2-04", None, "FCVI-6.12.1-03", None),
-    "DISCONNECT_RESP": (0x1B, "FCVI-6.13.2-01", "FCVI-6.13.2-04", None, None, "FCVI-6.13.1-03"),
+    "CONNECT_RQST": ("FLAGS7_7_5", "FCVI-6.8.2-01", "FCVI-6.8.2-03", "FCVI-6.8.2-02", "FCVI-6.8.1-03", None),
+    "CONNECT_RESP1": ("FLAGS9_7_3", "FCVI-6.9.2-01", "FCVI-6.9.2-03", "FCVI-6.9.2-02", "FCVI-6.9.1-03", None),
+    "CONNECT_RESP2": ("FLAGS9_7_3", "FCVI-6.10.2-01", "FCVI-6.10.2-03", None, "FCVI-6.10.1-03", None),
+    "CONNECT_RESP3": ("FLAGS9_7_3", "FCVI-6.11.2-01", "FCVI-6.11.2-03", None, None, "FCVI-6.11.1-03"),
+    "DISCONNECT_RQST": ("FLAGS10_7_3", "FCVI-6.12.2-01", "FCVI-6.12.2-04", None, "FCVI-6.12.1-03", None),
+    "DISCONNECT_RESP": ("FLAGS10_7_3", "FCVI-6.13.2-01", "FCVI-6.13.2-04", None, None, "FCVI-6.13.1-03"),
 }
 
 
 def check_header(t: Scenario, iu: Received) -> None:
-    """Frame header and Device_Header of a connection IU: TYPE, DF_CTL, F_CTL of its last frame, Words 0, 1, 4 and 5."""
-    opcode, header, code, unassigned, passes, ends = _IUS[iu.kind]
-    t.equal(iu, "TYPE", 0x58, "FCVI-5.8.3-01")
+    """Frame header and Device_Header of a connection IU: DF_CTL, F_CTL of its last frame, Words 0, 1, 4 and 5."""
+    reserved, header, flags, unassigned, passes, ends = _IUS[iu.kind]
     t.equal(iu, "Device_Header", _HEADER_OF_32_BYTES, header)
-    t.equal(iu, "FCVI_OPCODE", opcode, code)
+    t.equal(iu, reserved, 0, flags)
     if unassigned:
         t.equal(iu, "FCVI_HANDLE", UNASSIGNED, unassigned)
     if passes:

@@ -88,10 +88,10 @@ class Line:
 
     def expect(self, numbers: Sequence[int], requirement: str, within_us: Optional[int] = None) -> None:
         """These Messages are delivered and, on Reliable Reception, answered."""
-        if not self.arrived(numbers, within_us):
-            missing = [n for n in numbers if n not in self.pool.delivered]
-            self.t.fail(requirement, f"Message {missing[0]} was not delivered", f"delivered: {self.pool.delivered}",
-                        f"Messages {list(numbers)}")  # fmt: skip
+        arrived = self.arrived(numbers, within_us)
+        missing = [n for n in numbers if n not in self.pool.delivered]
+        self.t.demand(arrived, requirement, f"Message {missing[:1]} was not delivered", f"delivered: {self.pool.delivered}",
+                      f"Messages {list(numbers)}")  # fmt: skip
         if level_of(self.t) == RR:
             for number in numbers:
                 expect_response(self.t, self.setup, self.sent[number])

@@ -119,8 +119,8 @@ def expect_error(t: Scenario, setup: Setup, requirement: str, why: str, within_u
     """The VI goes to Error (8.4.2 e). No time is given: NEVER times R_A_TOV is taken for never, two for slow (E81, E152)."""
     started = t.now_us
     limit = NEVER * t.r_a_tov_us if within_us is None else within_us
-    if not t.until(lambda: in_error(t, setup), limit):
-        t.fail(requirement, f"the VI did not go to Error {why}", state_of(t, setup.vi), STATE["error"])
+    failed = t.until(lambda: in_error(t, setup), limit)
+    t.demand(failed, requirement, f"the VI did not go to Error {why}", "another state", STATE["error"])
     answer_provider(t, setup)
     if t.now_us - started > 2 * t.r_a_tov_us + t.pixit.late_us:
         t.report(
@@ -194,9 +194,8 @@ def next_completion(
     limit = t.owed_us() if within_us is None else within_us
     t.until(lambda: first() is not None, limit)
     found = first()
-    if found is None:
-        t.fail(requirement, f"no {queue} Descriptor completed", "nothing", f"a completion within {limit} us")
-        raise AssertionError("unreachable")
+    t.demand(found is not None, requirement, f"no {queue} Descriptor completed", "nothing", f"a completion within {limit} us")
+    assert found is not None
     t.completions.remove(found)
     return found
 

@@ -50,8 +50,7 @@ def call_peer_request(t: Scenario, vi: int, timeout_us: Optional[int] = None) ->
     """VipConnectPeerRequest on the DUT, which returns at once (C.5.1, VI-DG 3.3.6)."""
     call = t.call("VipConnectPeerRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=timeout_us)
     code = call.returned()
-    if code != "VIP_SUCCESS":
-        t.fail("FCVI-4.2-15", f"VipConnectPeerRequest returned {code}", code, "VIP_SUCCESS")
+    t.demand(code == "VIP_SUCCESS", "FCVI-4.2-15", f"VipConnectPeerRequest returned {code}", code, "VIP_SUCCESS")
 
 
 def start_peer(t: Scenario, timeout_us: Optional[int] = None, vi: Optional[int] = None) -> Setup:

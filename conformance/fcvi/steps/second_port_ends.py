@@ -50,8 +50,7 @@ class Ends:
             t.owed(lambda: wait.done or call.done, 3)
             if not wait.done and self._answered_in_class_3():
                 raise Inconclusive("the far side answers FARP in class 3 alone: a device of class 2 need not take its answer")
-            if not wait.done:
-                t.fail("FCVI-6.8.1-01", "no request reached the far side", "nothing", "FCVI_CONNECT_RQST")
+            t.demand(wait.done, "FCVI-6.8.1-01", "no request reached the far side", "nothing", "FCVI_CONNECT_RQST")
             return call, self.call("VipConnectAccept", conn=wait.integer("conn"), vi=self.second_vi)
         wait = t.start("VipConnectWait", LocalAddr=own, Timeout=None)
         request = self.call("VipConnectRequest", vi=self.second_vi, LocalAddr=other, RemoteAddr=own, Timeout=None)

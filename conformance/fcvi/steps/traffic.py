@@ -46,8 +46,8 @@ def post_send(t: Scenario, vi: int, data: bytes) -> Buffer:
 def _post(t: Scenario, method: str, vi: int, op: str, mem: int, size: int) -> None:
     segments = [{"mem": mem, "offset": 0, "length": size}]
     call = t.call(method, vi=vi, descriptor={"op": op, "segments": segments, "remote": None, "immediate": None})
-    if call.returned() != "VIP_SUCCESS":
-        t.fail("FCVI-4.2-01", f"{method} returned {call.returned()}", call.returned(), "VIP_SUCCESS")
+    code = call.returned()
+    t.demand(code == "VIP_SUCCESS", "FCVI-4.2-01", f"{method} returned {code}", code, "VIP_SUCCESS")
 
 
 def send_message(t: Scenario, setup: Setup, number: int, data: bytes, port: Optional[int] = None) -> Exchange:
@@ -118,9 +118,8 @@ def both_ways(t: Scenario, setup: Setup, requirement: str, number: int = 1) -> N
     answer_send(t, setup, send)
     t.owed(lambda: _completion(t, setup.vi, "send") is not None)
     done = _completion(t, setup.vi, "send")
-    if done is None:
-        t.report(requirement, "the send Descriptor did not complete", "nothing", "completion")
-    else:
+    t.require(done is not None, requirement, "the send Descriptor did not complete", "nothing", "completion")
+    if done is not None:
         t.completions.remove(done)
 
 

@@ -52,7 +52,6 @@ def disconnects(t: Scenario) -> None:
     {"dut": _by_dut, "tester": _by_tester, "crossing": _crossing, "unknown": _unknown, "twice": _twice, "provider": _provider}[
         str(t.params["what"])
     ](t, setup)
-    t.checked.update(("REV1-5.7.2-06", "REV1-5.7.2-08"))
 
 
 def _by_dut(t: Scenario, setup: Setup) -> None:
@@ -128,7 +127,6 @@ def _provider(t: Scenario, setup: Setup) -> None:
     transmit(t, build(t, setup, pattern(20)))
     t.owed(lambda: t.peek(["DISCONNECT_RQST"]) is not None, 2)
     rqst = t.peek(["DISCONNECT_RQST"])
-    t.checked.add("REV1-5.7.2-05")
     if rqst is None:
         return
     rqst.taken = True

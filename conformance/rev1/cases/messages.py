@@ -46,7 +46,6 @@ def immediate(t: Scenario) -> None:
         t.require(done.immediate is None, "REV1-5.7.2-02", "Immediate Data of a Send without any", done.immediate, None)
     else:
         _with_value(t, setup, op)
-    t.checked.add("REV1-5.7.2-03")
     t.control("a Message was delivered")
 
 
@@ -126,7 +125,6 @@ def _count(t: Scenario, setup: Setup) -> None:
             if answered(t):
                 respond(t, setup, taken)
             expect_good(t, setup.vi, "send", "FCVI-6.4.1-01")
-    t.checked.update(("REV1-5.7.5-03", "FCVI-4.2-11"))
     t.control("Messages passed in both directions")
 
 
@@ -146,7 +144,6 @@ def _lost(t: Scenario, setup: Setup) -> None:
     elif good:
         t.require(memory(t, region, 20) == pattern(20, 9), "FCVI-6.2.1-01", "the Message behind a lost one has other bytes",
                   memory(t, region, 8).hex(), pattern(20, 9)[:8].hex())  # fmt: skip
-    t.checked.add("REV1-6.1-02")
 
 
 _STEPS = (0, 0x7FFFFFF0, 0xFFFFFFD0, 0xFFFFFFFE)  # each less than half the range ahead
@@ -169,11 +166,9 @@ def _wrap(t: Scenario, setup: Setup) -> None:
             t.control("a Message was delivered")
         elif at < len(_STEPS) and not good:
             t.step("the DUT takes no Message behind a lost one: its count cannot be brought to the wrap")
-            t.checked.add("REV1-5.7.5-02")
             return
         elif at >= len(_STEPS):
             t.require(good, "REV1-5.7.5-02", f"Message {number:08X}h around the wrap was not delivered", "nothing", "a completion")
-    t.checked.add("REV1-5.7.5-02")
 
 
 # ---- responses at Reliable Reception ----
@@ -216,7 +211,6 @@ def responses(t: Scenario) -> None:
             if answered(t):
                 expect_response(t, setup, sent)
             t.expect_nothing(["WRITE_RESP"], t.ulp_timeout_us // 10, "FCVI-6.5.1-02", "that no Message asks for")
-        t.checked.add("REV1-5.7.6-02")
         t.control("Messages were delivered")
         return
     exchange_a_send(t, setup)
@@ -227,7 +221,6 @@ def responses(t: Scenario) -> None:
     respond(t, setup, taken, flags)
     done = until_completed(t, setup.vi, "send")
     status = _STATUS[flags]
-    t.checked.add("REV1-6.2-02")
     t.require(done is not None and not done.good, "FCVI-T06-0", f"a response with flags {flags:02X}h",
               "no completion" if done is None else sorted(done.status), "a completion with an error")  # fmt: skip
     if done is not None and status is not None:

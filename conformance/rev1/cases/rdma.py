@@ -66,7 +66,6 @@ def rdma_write(t: Scenario) -> None:
     t.control("an RDMA Write of one IU was placed")
     if int(t.params["ius"]) > 1:
         _several_ius(t, setup, len(data))
-    t.checked.update(("REV1-5.7.7-01", "REV1-5.7.8-01"))
 
 
 def _guards(t: Scenario, region: Any, length: int) -> None:
@@ -169,14 +168,12 @@ def _check_request(t: Scenario, rqst: Received, taken: Any, length: int) -> None
     t.equal(rqst, "VI_RMT_VA", _VA, "REV1-5.7.7-01")
     t.equal(rqst, "VI_RMT_VA_HANDLE", _REGION, "REV1-5.7.8-01")
     t.equal(rqst, "VI_RMT_TOT_LEN", length, "REV1-5.7.9-01", {0: "R04"})
-    t.checked.add("REV1-6.5-01")
 
 
 def _refuse(t: Scenario, setup: Setup, taken: Any) -> None:
     """READ_RESP with RESP_ERR and PROT_ERR."""
     respond_with(t, setup, taken, b"", flags=5)
     done = until_completed(t, setup.vi, "send")
-    t.checked.add("REV1-6.6-02")
     t.require(done is not None and not done.good, "FCVI-T06-0", "READ_RESP with RESP_ERR and PROT_ERR",
               "no completion" if done is None else sorted(done.status), "a completion with an error")  # fmt: skip
     if done is not None:

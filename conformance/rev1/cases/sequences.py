@@ -64,7 +64,6 @@ def sequences(t: Scenario) -> None:
     else:
         _both_ways(t, setup, op, pattern(int(t.params["length"])))
         check_acknowledged(t, "FCVI-5.8.1-01")
-    t.checked.update(("REV1-4.1-01", "REV1-5.4-01", "REV1-5.4-03", "REV1-5.6.5-02"))
     t.control("Messages passed")
 
 
@@ -215,7 +214,6 @@ def preference(t: Scenario) -> None:
 
 def _judge(t: Scenario, on: bool, before: int, made: int) -> None:
     row = "REV1-5.6.2-01" if on else "REV1-5.6.2-02"
-    t.checked.update(("REV1-5.6.2-01", "REV1-5.6.2-02", "REV1-A.3-01") if on else ("REV1-5.6.2-02",))
     for number, _, view in t.crossed("dut", before):
         # where F_CTL bit 17 says so, CS_CTL has a priority and no PREF (FC-FS)
         if view.kind != "iu" or view.header("Priority_Enable") or bool(view.header("PREF")) == on:

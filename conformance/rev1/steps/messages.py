@@ -89,7 +89,6 @@ def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] 
     """The DUT's SEND_RESP or WRITE_RESP; flags None: any that says RESP_ERR."""
     kind = "SEND_RESP" if sent.op == "send" else "WRITE_RESP"
     row = _RESPONSE[kind]
-    t.checked.update((_OPCODE[kind], _REQUIRED[kind]))
     try:
         resp = t.expect(kind, row, exchange=sent.exchange, why="after the Message")
     except Failed:
@@ -174,7 +173,6 @@ def take(t: Scenario, setup: Setup, op: str, data: Optional[bytes], *, within_us
         if iu.fc("Last_Sequence") or iu.fc("Sequence_Initiative") or (data is not None and length >= len(data) > 0):
             break
     taken = Taken(ius[0].exchange, ius, b"".join(i.payload for i in ius))
-    t.checked.add("FCVI-4.2-02")
     for iu in ius:
         check_header(t, iu)
     in_all(t, ius, "VI_HANDLE", setup.tester_handle, "REV1-5.7.4-02")
@@ -224,7 +222,6 @@ def in_all(t: Scenario, ius: Sequence[Received], name: str, wanted: int, require
 
 def same_in_each(t: Scenario, ius: Sequence[Received], requirement: str) -> None:
     """Every frame of an IU has the same Device_Header (6.1, 6.3, 6.6)."""
-    t.checked.add(requirement)
     for iu in ius:
         headers = [f.device_header for f in iu.frames]
         for number, header in zip(iu.numbers, headers):
@@ -253,7 +250,6 @@ def check_counts(t: Scenario, ius: Sequence[Received], starts: bool = True) -> N
 
 def check_delimiters(t: Scenario, ius: Sequence[Received]) -> None:
     """SOFi begins each Sequence, and SOFn each further frame of it (FC-PH); a link that does not tell is not judged."""
-    t.checked.add("FCVI-5.8.1-01")
     first = {begins for begins, _ in SOF.values()}
     for iu in ius:
         for at, (number, frame) in enumerate(zip(iu.numbers, each_frame(iu))):
@@ -268,7 +264,6 @@ def check_offsets(t: Scenario, ius: Sequence[Received], requirement: str = "REV1
     """RLTV_OFF: the displacement of the payload, from 0; over several IUs it goes on or begins again (R02). It is word 5 also
     where F_CTL says that no Relative Offset is present, which is the other reading of R22.
     """
-    t.checked.add(requirement)
     start = 0  # of the IU in the Message
     denied = False
     for iu in ius:
@@ -338,7 +333,6 @@ def check_immediate(t: Scenario, taken: Taken, immediate: Optional[int], require
         in_all(t, rest, "VI_FLAGS", 0, none_row)
         in_all(t, rest, "NUMBER", 0, none_row)
         ius = carry
-    t.checked.add(requirement)
     in_all(t, ius, "VI_FLAGS", 0 if immediate is None else 0x80, none_row if immediate is None else requirement)
     in_all(t, ius, "NUMBER", immediate or 0, none_row if immediate is None else value_row)
 

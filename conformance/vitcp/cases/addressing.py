@@ -59,7 +59,6 @@ def reach(t: Scenario) -> None:
     ):  # fmt: skip
         t.require(got == (len(given), given), row, f"{name} Discriminator", f"{got[0]}: {got[1].hex()}",
                   f"{len(given)}: {given.hex()}", at=one)
-    t.checked.add("VITCP-2.2.2.2.1-02")
     t.send(stream, Pdu(ACCEPT, flags=wire.END, rx=8, ce=wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)),
                                                                        4096, 4)))
     t.finish(call, "VITCP-4.2-07", returns="VIP_SUCCESS")
@@ -250,7 +249,6 @@ def told(t: Scenario) -> None:
 def security(t: Scenario) -> None:
     """A Connect Request with security bytes of any number is treated as one without them."""
     link = connect(t, SERVER, security=pattern(int(t.params["bytes"])))
-    t.checked.update(("VITCP-2.2.1-04", "VITCP-3.2-18"))
     alive(link)
 
 

@@ -318,8 +318,6 @@ def _judge(link: Link, now: Message, payload: Optional[bytes], size: int) -> Non
         if payload is not None and len(got) == size:
             row = "VITCP-3.2.1-06" if now.kind == READ_RESPONSE else "VITCP-2.2.2.1-06"
             t.require(got == payload, row, "the bytes sent", _first(got, payload), "those posted", at=now.first)
-    if not link.stream.watch.known.padding_due:
-        t.checked.add("VITCP-3.1-08")
 
 
 def check_immediate(link: Link, now: Message, immediate: Optional[int]) -> None:
@@ -336,7 +334,6 @@ def check_immediate(link: Link, now: Message, immediate: Optional[int]) -> None:
     values = {s.pdu.immediate for s, flag in zip(now.segments, has) if flag}
     t.require(values == {immediate}, "VITCP-3.1-06", "the Immediate Data", [f"{v:X}h" for v in values], f"{immediate:X}h",
               at=now.segments[-1], byte=8)
-    t.checked.add("VITCP-3.1-16")
     del last
 
 
