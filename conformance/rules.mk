@@ -16,9 +16,14 @@ breaches: all ## lint against captures with one breach each and 2,000 conforming
 faults: all ## the suite against a broken device for every requirement; the matrix is in build/faults
 	$(IN_TREE) -m conformance.tests.bank --out $(BUILD)/faults
 
-.PHONY: proofs-calls
-proofs-calls: all ## each check of a book of calls against the providers that follow from it (BOOK=vipl or verbs, CASE=VIPL.S*)
-	$(IN_TREE) -m conformance.call_proofs $(or $(BOOK),vipl) $(if $(CASE),--case '$(CASE)') --afresh
+PROOFS_ARGS = $(if $(BOOK),--book $(BOOK)) $(if $(CASE),--case '$(CASE)')
+.PHONY: proofs
+proofs: all ## each check of a book against the devices that follow from it (BOOK=fcvi CASE=5.3.*); without BOOK those of the wires; build/proofs.tsv
+ifneq ($(filter vipl verbs,$(BOOK)),)
+	$(IN_TREE) -m conformance.call_proofs $(BOOK) $(if $(CASE),--case '$(CASE)') --afresh
+else
+	$(IN_TREE) -m conformance.proofs --out $(BUILD)/proofs.tsv $(PROOFS_ARGS)
+endif
 
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	$(IN_TREE) -m conformance.tests.variants

@@ -1,0 +1,234 @@
+"""The devices that follow from a check: each breaks just what the check compares."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Mapping, Sequence
+
+from fcvi.engine.proof import Record, Sight
+from fcvi.fc import codec
+
+from .breaks import Break
+
+STATES = tuple(f"VIP_STATE_{name}" for name in ("IDLE", "CONNECT_PENDING", "CONNECTED", "ERROR"))
+_CODES = ("VIP_SUCCESS", "VIP_ERROR_RESOURCE", "VIP_TIMEOUT", "VIP_REJECT", "VIP_NOT_REACHABLE", "VIP_INVALID_PARAMETER")
+_LAST = 4  # of a kind are tried
+_MOST_BEHIND = 4  # runs of named values
+_MOST_VALUES = 6  # of a field
+#: Members of an answer that name something of the case's own: another number asks for nothing that the device owes.
+_NAMES = frozenset(("vi", "mem", "conn"))
+
+
+Names = Callable[[str], Sequence[str]]
+
+
+def devices(record: Record, late_us: int, headers: Names) -> Iterator[Break]:
+    """Each device of a check, the surest first. late_us: what is later than any tolerance. headers: the fields of a kind of message
+    that a check of the whole may be about.
+    """
+    seen: set[Break] = set()
+    for device in _every(record, late_us, headers):
+        if device not in seen:
+            seen.add(device)
+            yield device
+
+
+def _every(record: Record, late_us: int, headers: Names) -> Iterator[Break]:
+    for sight in record.sights:
+        yield from _of_sight(record, sight, late_us)
+    for sight in record.sights:
+        if sight.what == "payload":
+            yield from _headers(sight, headers)
+    if record.primitive in ("require", "demand"):
+        yield from _told(record)
+    elif record.primitive == "expect_next_timer":
+        yield Break("timer", "none")
+    if record.primitive in ("expect_time", "expect_return", "expect_next_timer"):
+        yield Break("config", "r_a_tov_us", value=50)
+        yield Break("config", "r_a_tov_us", value=300)
+
+
+def _headers(sight: Sight, headers: Names) -> Iterator[Break]:
+    """Bits of the headers of a message that a check is about as a whole."""
+    for name in headers(sight.kind):
+        yield Break("out", sight.kind, sight.nth[-1:], f"{name}^", 1)
+    yield Break("out", sight.kind, sight.nth[-1:], "pad", 2000)
+    for name in headers(sight.kind):
+        yield Break("out", sight.kind, sight.nth[-1:], f"{name}=", 0)
+
+
+def _of_sight(record: Record, sight: Sight, late_us: int) -> Iterator[Break]:
+    if sight.what == "message":
+        yield Break("out", sight.kind, sight.nth, "drop")
+        yield Break("out", sight.kind, sight.nth[:1], "drop-from-here")
+    elif sight.what == "silence":
+        since = record.now_us if record.primitive == "expect_nothing" else record.now_us - 2
+        yield Break("say", sight.kind, what=sight.name.replace(" ", ":"), value=max(0, since + 1))
+    elif sight.what == "field":
+        yield from _fields(record, sight)
+    elif sight.what == "payload":
+        for what, value in (("payload-first", None), ("payload-last", None), ("cut", 4), ("pad", 4)):
+            yield Break("out", sight.kind, sight.nth[-1:], what, value)
+        yield Break("out", sight.kind, sight.nth, "drop")
+    elif sight.what == "stream":
+        yield Break("stream", sight.kind, sight.nth, "never-opens" if sight.name == "open" else "stays-open")
+    elif sight.what == "time":
+        yield Break("out", sight.kind, sight.nth, "late", late_us)
+    else:
+        yield from _of_call(record, sight)
+
+
+def _fields(record: Record, sight: Sight) -> Iterator[Break]:
+    """Other values of a field: each bit group of one bit, both ends, the neighbours, and values that have a name."""
+    frame = sight.nth[-1:] if sight.name.startswith(("DH.", "FC.", "@")) else sight.nth[:1]
+    if sight.name.startswith("@"):
+        yield Break("out", sight.kind, frame, f"{sight.name.partition('/')[0]}^", 1)
+        yield Break("out", sight.kind, frame, f"{sight.name.partition('/')[0]}^", 0x80)
+        return
+    if not isinstance(sight.value, int):
+        yield Break("out", sight.kind, frame, f"{sight.name}^", 1)
+        return
+    allowed = {sight.value, *record.wanted, *(value for value, _ in record.tolerated)}
+    others = [value for value in values_of(sight.name, sight.value) if value not in allowed]
+    for value in others:
+        yield Break("out", sight.kind, frame, f"{sight.name}=", value)
+    constant = [sight.value] if record.primitive != "equal" else []
+    for value in [*constant, *others[:1]]:  # the same in each message of the kind
+        yield Break("out", sight.kind, (), f"{sight.name}=", value)
+
+
+def values_of(name: str, seen: int) -> list[int]:
+    """Values of a field beside the one that was seen: one bit, both ends, those behind what has a name, the neighbours."""
+    field = _field(name)
+    top = (1 << (field.hi - field.lo + 1)) - 1 if field is not None else 1
+    named = [value for value, _ in field.codes] if field is not None else []
+    behind = [value + 1 for value in named if value + 1 not in named]
+    every = [seen ^ 1, 0, top, *behind[:_MOST_BEHIND], seen + 1, seen - 1, seen ^ (top + 1) >> 1, *named]
+    return list(dict.fromkeys(value for value in every if 0 <= value <= top and value != seen))[: _MOST_VALUES + len(behind)]
+
+
+def _field(name: str) -> Any:
+    structure, _, path = name.partition(".")
+    for of in (structure, f"{structure}_REV1"):
+        try:
+            owner, ident, _ = codec.within(of, path)
+        except KeyError:
+            continue
+        return codec.FIELDS[owner][ident]
+    return None
+
+
+def _of_call(record: Record, sight: Sight) -> Iterator[Break]:
+    if sight.what == "call":
+        if sight.value is False:
+            yield Break("early", sight.kind, sight.nth, value="VIP_TIMEOUT")
+            yield Break("early", sight.kind, sight.nth, value="VIP_SUCCESS")
+        elif record.primitive == "expect_return":
+            yield Break("early", sight.kind, sight.nth, value="VIP_TIMEOUT")
+        else:
+            yield Break("never", sight.kind, sight.nth)
+    elif sight.what == "return":
+        for code in _CODES:
+            if code not in record.wanted and code != sight.value:
+                yield Break("ret", sight.kind, sight.nth, value=code)
+    elif sight.what == "member":
+        yield from _members(sight)
+    elif sight.what == "completion":
+        for what in ("none", "bad", "good", "twice", "length", "immediate"):
+            yield Break("done", "completion", sight.nth, what)
+    elif sight.what in ("error", "state"):
+        yield Break(sight.what, sight.what, sight.nth, "none")
+        if sight.what == "error":
+            yield Break("error", "error", sight.nth, "code", "VIP_ERROR_OVERRUN_RECVQ")
+
+
+def _members(sight: Sight) -> Iterator[Break]:
+    """A member of an answer, from this call on."""
+    if sight.name in _NAMES:
+        return
+    if sight.name == "State":
+        for state in STATES:
+            if state != sight.value:
+                yield Break("member", sight.kind, sight.nth, "State", (sight.value, state))
+    elif isinstance(sight.value, dict):
+        for name in sight.value:
+            yield Break("member", sight.kind, sight.nth, sight.name, name)
+    else:
+        for end in ("first", "last", "before"):
+            yield Break("member", sight.kind, sight.nth, sight.name, end)
+
+
+def choices(record: Record) -> Iterator[Break]:
+    """The devices that take a value which the check lets pass beside the one that was seen: an erratum, or another code."""
+    for sight in record.sights:
+        if sight.what == "field" and record.primitive == "equal" and isinstance(sight.value, int):
+            frame = sight.nth[-1:]
+            for value, _ in record.tolerated:
+                if value != sight.value:
+                    yield Break("out", sight.kind, frame, f"{sight.name}=", value)
+        elif sight.what == "return" and record.primitive == "finish":
+            for code in record.wanted:
+                if code != sight.value:
+                    yield Break("ret", sight.kind, sight.nth, value=code)
+
+
+def everywhere(counts: Mapping[str, int], record: Record, headers: Names, kinds: Sequence[str]) -> Iterator[Break]:
+    """What can be broken at all in a variant, the coarse first: for a check whose own devices are not named.
+
+    counts: how many the reference port sent, heard, was asked and told, by kind. kinds: of messages that a device may say.
+    """
+    parts = [(*key.partition(" ")[::2], count) for key, count in sorted(counts.items())]
+    messages = [(kind, count) for verb, kind, count in parts if verb in ("frame", "pdu") and kind]
+    for kind, _ in messages:
+        yield Break("out", kind, (1,), "drop-from-here")
+    for verb, kind, _ in parts:
+        if verb == "in":
+            yield Break("deaf", kind)
+    for kind in kinds:
+        yield Break("say", kind, value=max(0, record.now_us - 1))
+    for percent in (10, 50, 300):
+        yield Break("config", "r_a_tov_us", value=percent)
+    for verb, kind, count in parts:
+        yield from _lately(record, verb, kind, range(max(1, count - _LAST + 1), count + 1))
+    names = list(dict.fromkeys(name for kind, _ in messages for name in headers(kind)))
+    for name in names:
+        for kind, _ in messages:
+            if name in headers(kind):
+                yield Break("out", kind, (), f"{name}^", 1)
+                yield Break("out", kind, (), f"{name}=", 5)
+
+
+def _lately(record: Record, verb: str, kind: str, last: range) -> Iterator[Break]:
+    """The last few of a kind."""
+    for number in last:
+        if verb in ("frame", "pdu") and kind:
+            yield Break("out", kind, (number,), "drop")
+            yield Break("out", kind, (number,), "again")
+        elif verb == "in":
+            yield Break("deaf", kind, (number,))
+        elif verb == "told":
+            yield from _of_call(record, Sight(kind, kind, (number,)))
+        elif verb == "stream":
+            for what in ("never-opens", "refuses", "stays-open", "elsewhere", "one-port"):
+                yield Break("stream", kind, (number,), what)
+        elif verb == "call" and kind.startswith("Vip"):
+            yield Break("ignore", kind, (number,))
+            yield Break("never", kind, (number,))
+            for code in _CODES[:3]:
+                yield Break("ret", kind, (number,), value=code)
+        elif verb == "call" and kind == "mem.read":
+            for how in ("first", "last", "before"):
+                yield Break("member", kind, (number,), "hex", how)
+
+
+def _told(record: Record) -> Iterator[Break]:
+    """What a device may tell though nothing happened, shortly before the check."""
+    before = max(0, record.now_us - 1)
+    yield Break("tell", "error", value=before)
+    for what in ("closes", "opens"):
+        yield Break("tell", "wire", what=what, value=before)
+    for queue in ("recv", "send"):
+        for how in ("good", "bad"):
+            yield Break("tell", queue, what=how, value=before)
+
+
+__all__ = ["STATES", "choices", "devices", "everywhere", "values_of"]

@@ -1,0 +1,263 @@
+"""Records the checks of a book, plays the devices that follow from each, and says what the suite made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Iterator, Mapping, Optional, Sequence
+
+from fcvi.engine import proof
+from fcvi.engine.case import CaseInfo, Variant
+from fcvi.engine.protocol import judging_by
+from fcvi.engine.results import Verdict
+from fcvi.engine.runner import not_applicable, run_variant
+
+from .books import Book
+from .breaks import Break
+from .derive import choices, devices, everywhere
+
+ROOT = Path(__file__).resolve().parents[2]
+SEED = 1
+#: In how many places a check is tried, and with how many devices where it does not say what it compares.
+_OCCASIONS, _CANDIDATES, _SWEPT, _EFFORT = 4, 64, 300, 12000
+#: What a check that compares a condition may be about is tried until one device is named.
+_ONE_IS_ENOUGH = frozenset(("require", "demand"))
+#: Verdicts, best first. tolerated: the requirement is named, with the erratum by which nobody fails.
+ORDER = ("named", "tolerated", "otherwise", "inconclusive", "error", "passes")
+
+Key = tuple[str, str, str, str]  # place, primitive, subject, requirement
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """One time that a check was made."""
+
+    case: CaseInfo
+    variant: Variant
+    record: proof.Record
+    cost: int  # of the variant: frames, calls and notifications
+
+    @property
+    def ident(self) -> str:
+        """The variant's id."""
+        return self.case.variant_id(self.variant)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the suite said of a device."""
+
+    device: Break
+    variant: str
+    verdict: str  # of ORDER
+    named: tuple[str, ...]  # the requirements that failed it
+    aspect: str  # what of the check it breaks
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a run with a broken device ended with. failing: what failed it. noticed: each requirement of a finding, and whether it
+    was found without an erratum."""
+
+    verdict: Verdict
+    failing: tuple[str, ...]
+    noticed: Mapping[str, bool]
+
+    def of(self, requirement: str, levels: Mapping[str, str]) -> str:
+        """What it says of a check of this requirement (ORDER)."""
+        judged = levels.get(requirement, "shall") == "shall"
+        if requirement in self.failing or (not judged and self.noticed.get(requirement)):
+            return "named"
+        if requirement in self.noticed and not self.noticed[requirement]:
+            return "tolerated"
+        words = {Verdict.FAIL: "otherwise", Verdict.PASS: "passes", Verdict.INCONCLUSIVE: "inconclusive"}
+        return words.get(self.verdict, "error")
+
+
+@dataclass
+class Check:
+    """One check of a case or step, and what came of the devices that follow from it."""
+
+    place: str
+    step: str
+    primitive: str
+    subject: str
+    requirement: str
+    occasions: list[Occasion] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    choices: list[Outcome] = field(default_factory=list)  # of devices that take what the check lets pass
+
+    def add(self, occasion: Occasion) -> None:
+        """Keep it, if it is one of the cheapest, with at most two of one case."""
+        same = [one for one in self.occasions if one.case is occasion.case]
+        among, most = (same, 2) if len(same) >= 2 else (self.occasions, _OCCASIONS)
+        if len(among) >= most:
+            worst = max(among, key=lambda one: one.cost)
+            if worst.cost <= occasion.cost:
+                return
+            self.occasions.remove(worst)
+        self.occasions.append(occasion)
+        self.occasions.sort(key=lambda one: one.cost)
+
+    def aspects(self) -> dict[str, str]:
+        """The best verdict of each thing that the check compares: that it came, and its value."""
+        best: dict[str, str] = {}
+        for one in self.outcomes:
+            best[one.aspect] = min(best.get(one.aspect, "passes"), one.verdict, key=ORDER.index)
+        return best
+
+    @property
+    def verdict(self) -> str:
+        """named, if all aspects are; else the worst of them; "no device" where none can be made."""
+        found = self.aspects().values()
+        return max(found, key=ORDER.index) if found else "tolerated" if self.choices else "no device"
+
+
+def aspect_of(primitive: str, device: Break) -> str:
+    """Which part of the check a device breaks."""
+    return device.verb if primitive == "finish" else primitive
+
+
+def _relative(place: str) -> str:
+    file, _, line = place.rpartition(":")
+    path = Path(file)
+    return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name}:{line}"
+
+
+def subject_of(record: proof.Record) -> str:
+    """What is compared, where the check says it itself."""
+    if record.primitive in _ONE_IS_ENOUGH or not record.sights:
+        return ""
+    first = record.sights[0]
+    if record.primitive == "expect":
+        return " or ".join(map(str, record.wanted))
+    return f"{first.kind} {first.name}".strip() if first.what == "field" else first.kind
+
+
+def _within(occasion: Occasion, most: int) -> int:
+    """How many devices are tried: fewer where a variant has hundreds of frames."""
+    return max(8, min(most, _EFFORT // (occasion.cost + 1)))
+
+
+class Player:
+    """Plays the cases of a book, against the reference port and broken ones."""
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+        self.levels, self.pics, self._pixit = book.levels(), book.pics(), book.pixit()
+        self._broken = book.broken()
+        self._known: dict[tuple[str, Break], Seen] = {}
+        self.played = 0
+
+    def variants(self, cases: Optional[Sequence[CaseInfo]] = None) -> Iterator[tuple[CaseInfo, Variant]]:
+        """Those that the reference port can be tried with."""
+        for case in self.book.cases() if cases is None else cases:
+            for variant in case.variants:
+                if not_applicable(case, variant, self.pics) is None:
+                    yield case, variant
+
+    def checks(self, cases: Optional[Sequence[CaseInfo]] = None) -> list[Check]:
+        """Every check that these cases make of the reference port, in the order of their places."""
+        found: dict[Key, Check] = {}
+        dut = self.book.reference()
+        with judging_by(self.book.protocol):
+            for case, variant in self.variants(cases):
+                with proof.recording() as recorder:
+                    result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
+                cost = len(result.frames) + len(result.log)
+                for record in recorder.records:
+                    if record.place:
+                        key = (_relative(record.place), record.primitive, subject_of(record), record.requirement)
+                        check = found.setdefault(key, Check(key[0], record.step, key[1], key[2], key[3]))
+                        check.add(Occasion(case, variant, record, cost))
+        dut.close()
+        return [found[key] for key in sorted(found, key=_by_place)]
+
+    def prove(self, check: Check) -> None:
+        """Play the devices of a check, at one occasion after the other until each of its aspects is named."""
+        late_us = 4 * self._pixit.late_us
+        self._choose(check)
+        for occasion in check.occasions:
+            named = {aspect for aspect, verdict in check.aspects().items() if verdict == "named"}
+            for device in islice(devices(occasion.record, late_us, self.book.headers), _within(occasion, _CANDIDATES)):
+                if aspect_of(check.primitive, device) in named:
+                    continue
+                check.outcomes.append(self._play(check, occasion, device))
+                if check.primitive in _ONE_IS_ENOUGH and check.outcomes[-1].verdict == "named":
+                    return
+            if check.verdict == "named":
+                return
+        if check.verdict != "tolerated":
+            self._sweep(check)
+
+    def sweep_fields(self, checks: Sequence[Check]) -> list[Outcome]:
+        """Every field of each kind of message, altered once: what codec, monitor and the checks of a whole message say of it."""
+        cheapest: dict[str, tuple[Occasion, int]] = {}
+        for check in checks:
+            for occasion in check.occasions:
+                for sight in occasion.record.sights:
+                    best = cheapest.get(sight.kind)
+                    if sight.what in ("message", "field") and sight.nth and (best is None or occasion.cost < best[0].cost):
+                        cheapest[sight.kind] = occasion, sight.nth[-1]
+        found = []
+        for kind, (occasion, nth) in sorted(cheapest.items()):
+            for name in self.book.fields(kind):
+                for value in (1, 0x80):
+                    device = Break("out", kind, (nth,), f"{name}^", value)
+                    seen = self.seen(occasion.case, occasion.variant, device)
+                    said = "otherwise" if seen.verdict is Verdict.FAIL else "passes"
+                    found.append(Outcome(device, occasion.ident, said, seen.failing, "finding"))
+        return found
+
+    def _choose(self, check: Check) -> None:
+        """Play the devices that take what the check lets pass: it may not name them."""
+        for occasion in check.occasions[:1]:
+            check.choices += [self._play(check, occasion, device) for device in choices(occasion.record)]
+
+    def _sweep(self, check: Check) -> None:
+        """What can be broken at all, at the cheapest two occasions, for what is not named by a device of its own."""
+        for occasion in check.occasions[:2]:
+            lacking = {aspect for aspect, verdict in check.aspects().items() if verdict != "named"} or {check.primitive}
+            self.seen(occasion.case, occasion.variant, None)
+            every = everywhere(dict(self._broken.counts), occasion.record, self.book.headers, self.book.kinds)
+            for device in islice(every, _within(occasion, _SWEPT)):
+                outcome = self._play(check, occasion, device)
+                if ORDER.index(outcome.verdict) < ORDER.index(check.verdict if check.outcomes else ORDER[-1]):
+                    check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
+                if outcome.verdict == "named":
+                    return
+
+    def _play(self, check: Check, occasion: Occasion, device: Break) -> Outcome:
+        key = (occasion.ident, device)
+        if key not in self._known:
+            self._known[key] = self.seen(occasion.case, occasion.variant, device)
+        seen = self._known[key]
+        said = seen.of(check.requirement, self.levels)
+        return Outcome(device, occasion.ident, said, seen.failing, aspect_of(check.primitive, device))
+
+    def seen(self, case: CaseInfo, variant: Variant, device: Optional[Break]) -> Seen:
+        """What the suite says of a device in a variant; None: of the port as it is."""
+        dut = self._broken
+        dut.broken = device
+        self.played += 1
+        with judging_by(self.book.protocol):
+            result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
+        if result.verdict is Verdict.ERROR:
+            dut.broken = None
+            dut.restart()
+        noticed = {f.requirement: f.erratum is None for f in sorted(result.findings, key=lambda f: f.erratum is None)}
+        return Seen(result.verdict, tuple(result.broken), noticed)
+
+
+def _by_place(key: Key) -> tuple[str, int, Key]:
+    file, _, line = key[0].rpartition(":")
+    return file, int(line), key
+
+
+def levels_of(checks: Sequence[Check], levels: Mapping[str, str]) -> list[Check]:
+    """Those of `shall` rows."""
+    return [check for check in checks if levels.get(check.requirement) == "shall"]
+
+
+__all__ = ["Check", "Occasion", "Outcome", "Player", "ROOT", "aspect_of", "levels_of", "subject_of"]

@@ -1,0 +1,137 @@
+"""proofs.tsv: what came of the devices of each check. The table of a run has every device; that of a book has one for each check,
+and no line numbers."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterable, Mapping, Optional, Sequence
+
+from .play import ORDER, ROOT, Check, Outcome
+
+_LONG = ("check", "step", "primitive", "subject", "requirement", "device", "variant", "verdict", "named")
+_SHORT = ("step", "primitive", "subject", "requirement", "verdict", "variant", "device", "named")
+NO_DEVICE = "no device"
+#: The step of a row that no check of a case proves: codec, monitor or what looks at every case named it.
+EVERYWHERE = "every frame"
+#: The primitive in an explanation of why a device that takes what a check lets pass is failed by it.
+CHOICE = "choice"
+
+Name = tuple[str, str, str, str]  # step, primitive, subject, requirement
+
+
+@dataclass(frozen=True, order=True)
+class Proof:
+    """A check of a step, and whether a device that follows from it was failed by its requirement.
+
+    verdict: of ORDER, or "no device". variant, device: of one run that shows it, and the requirements that failed it there; ""
+    where none does.
+    """
+
+    step: str
+    primitive: str
+    subject: str
+    requirement: str
+    verdict: str
+    variant: str
+    device: str
+    named: str
+
+    @property
+    def name(self) -> Name:
+        """What tells its check from others."""
+        return self.step, self.primitive, self.subject, self.requirement
+
+
+def name_of(check: Check) -> Name:
+    """The same of a check."""
+    return check.step, check.primitive, check.subject, check.requirement
+
+
+def long_table(checks: Iterable[Check]) -> str:
+    """Every device that was played, with the place of its check."""
+    lines = ["\t".join(_LONG)]
+    for check in checks:
+        rows = [(str(o.device), o.variant, o.verdict, " ".join(o.named)) for o in check.outcomes] or [("", "", NO_DEVICE, "")]
+        lines += ["\t".join((check.place, *name_of(check), *row)) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def proofs_of(checks: Iterable[Check], swept: Sequence[Outcome]) -> list[Proof]:
+    """One line for each name of a check, with its worst verdict, and one for each requirement that is named by the way alone.
+
+    swept: what came of fields that were altered though no check of a case compares them.
+    """
+    groups: dict[Name, list[Check]] = {}
+    for check in checks:
+        groups.setdefault(name_of(check), []).append(check)
+    found = []
+    for name, group in groups.items():
+        verdict = max((check.verdict for check in group), key=(*ORDER, NO_DEVICE).index)
+        shown = _shown([o for check in group for o in check.outcomes if o.verdict == "named"])
+        found.append(Proof(*name, verdict, *shown))
+    own = {proof.requirement for proof in found if proof.device}
+    for ident, outcomes in _named([o for group in groups.values() for check in group for o in check.outcomes] + [*swept]).items():
+        if ident not in own:
+            found.append(Proof(EVERYWHERE, "finding", "", ident, "named", *_shown(outcomes)))
+    return sorted(found)
+
+
+def _shown(outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
+    """The run that is shown: the first that was played."""
+    return (outcomes[0].variant, str(outcomes[0].device), " ".join(outcomes[0].named)) if outcomes else ("", "", "")
+
+
+def _named(outcomes: Iterable[Outcome]) -> Mapping[str, list[Outcome]]:
+    """The devices by the requirements that failed them."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        for ident in outcome.named:
+            found.setdefault(ident, []).append(outcome)
+    return found
+
+
+def short_table(proofs: Iterable[Proof]) -> str:
+    """The table of a book, as it is committed."""
+    rows = ("\t".join((*p.name, p.verdict, p.variant, p.device, p.named)) for p in proofs)
+    return "\n".join(["\t".join(_SHORT), *rows]) + "\n"
+
+
+def path_of(book: str) -> Path:
+    """Where the table of a book is."""
+    return ROOT / "conformance" / book / "proofs.tsv"
+
+
+def _rows(path: Path) -> list[list[str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+    return [line.split("\t") for line in lines]
+
+
+@functools.cache
+def load(book: str) -> tuple[Proof, ...]:
+    """The table of a book; empty where there is none."""
+    return tuple(Proof(*row) for row in _rows(path_of(book)))
+
+
+@functools.cache
+def explained(book: str) -> Mapping[Name, str]:
+    """Why a check is not named by a device of its own, by its name: proofs_explained.tsv."""
+    rows = _rows(path_of(book).with_name("proofs_explained.tsv"))
+    return {(row[0], row[1], row[2], row[3]): row[4] for row in rows}
+
+
+def proof_of(book: str, name: Name) -> Optional[Proof]:
+    """The proof of a check."""
+    return _by_name(book).get(name)
+
+
+@functools.cache
+def _by_name(book: str) -> Mapping[Name, Proof]:
+    return {proof.name: proof for proof in load(book)}
+
+
+__all__ = [
+    "CHOICE", "EVERYWHERE", "NO_DEVICE", "Proof", "explained", "load", "long_table", "name_of", "path_of", "proof_of", "proofs_of",
+    "short_table",
+]  # fmt: skip
