@@ -1,6 +1,6 @@
 """Each check of a book of calls against the providers that follow from it, on the model in this process.
 
-Usage: make proofs-calls BOOK=vipl [CASE=VIPL.S*], or python3 -m conformance.call_proofs BOOK [--case GLOB] [--every] [--write]
+Usage: make proofs BOOK=vipl [CASE=VIPL.S*], or python3 -m conformance.call_proofs BOOK [--case GLOB] [--every] [--write]
 It writes build/proofs-BOOK.tsv: check, requirement, device, verdict, requirements named. A check whose requirement the table of
 the book proves is left out, unless --afresh is given. --write adds to the table. Exit status: 0 done, 2 wrong usage.
 """

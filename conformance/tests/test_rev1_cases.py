@@ -12,7 +12,7 @@ import conformance
 from conformance.fcvi.book import PROTOCOL as OF_2007
 from conformance.rev1.book import NAME, PROTOCOL
 from conformance.rev1.cases import all_cases
-from conformance.standing import proved_by
+from fcvi.engine.catalogue import proved_by
 from conformance.tests.rev1_faults import FAULTS, OF_RESP2
 from conformance.rev1.cases.of_2007 import CANNOT
 from fcvi.dut.ref import RefDut
@@ -75,7 +75,7 @@ def test_a_case_names_in_a_check_what_it_lists_or_a_device_was_failed_by_it(case
         if not_applicable(case, variant, pics) is None:
             checked |= run_variant(dut, case, variant, pics, pixit, levels, 1).checked
     open_rows = {row["requirement"] for row in table_of(PROTOCOL.folder / "not_tested.tsv")}
-    shown = set(proved_by(PROTOCOL)) | {fault.requirement for fault in (*FAULTS, *OF_RESP2)}
+    shown = set(proved_by([PROTOCOL])) | {fault.requirement for fault in (*FAULTS, *OF_RESP2)}
     assert set(case.requirements) - checked - _BY_A_STATE - shown - open_rows == set()
     assert not open_rows & shown
     assert not checked & not_held(PROTOCOL)
