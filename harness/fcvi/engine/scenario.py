@@ -320,7 +320,9 @@ class Scenario:
             self.report(requirement, message, str(seen), str(required), **where)
         return holds
 
-    def demand(self, holds: bool, requirement: str, message: str, seen: object, required: object, at: Optional[Seen] = None) -> None:
+    def demand(
+        self, holds: bool, requirement: str, message: str, seen: object, required: object, at: Optional[Seen] = None
+    ) -> None:  # fmt: skip
         """A condition without which the case cannot go on: its breach ends it."""
         self.checked.add(requirement)
         self.note("demand", requirement, *self._places({"at": at}), condition=True, wanted=(str(required),))
