@@ -367,10 +367,10 @@ def immediate(t: Scenario) -> None:
     t.control("Sends with and without Immediate Data passed each way")
     if not t.pics["rdma_write"]:
         return
-    for value in (0x01234567, 0, None):
-        post_send(link, pattern(3000), "rdma-write", remote=(0x100, 1), immediate=value)
+    for posted in (0x01234567, 0, None):
+        post_send(link, pattern(3000), "rdma-write", remote=(0x100, 1), immediate=posted)
         now = message(link, WRITE, pattern(3000), "VITCP-3.1-06")
-        check_immediate(link, now, value)
+        check_immediate(link, now, posted)
         if link.reliable:
             acknowledge(link, now.number)
         sent(link)
