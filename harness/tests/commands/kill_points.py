@@ -60,7 +60,7 @@ PHASES: dict[str, Callable[[Points], None]] = {
     "between two cases": lambda p: p.on(runner._Finished, "add", 4, after=True),
     "after the last case": lambda p: p.on(interrupt, "hold"),
     "before the report": lambda p: p.on(evidence.Store, "finish"),
-    "in the report": lambda p: p.on(sys.modules["fcvi.report"], "write_in"),
+    "in the report": lambda p: p.on(sys.modules["fcvi.report"], "_case_capture"),
     "while it signs": lambda p: p.on(manifest, "_keygen"),
     "when it is signed": lambda p: p.on(manifest, "sign", after=True),
 }

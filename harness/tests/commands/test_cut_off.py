@@ -105,7 +105,7 @@ def test_cut_off_and_gone_on_with(number: signal.Signals, jobs: int, cases: int,
     assert wait("judge", "--quiet", copy) == 3
     judged = verdicts(copy)
     assert sum(v != "error" for v in judged.values()) == done and list(judged) == list(verdicts(whole))
-    assert wait("run", "--quiet", "--resume", place, "--jobs", jobs) == 0
+    assert wait("run", "--quiet", "--resume", place, "--dut", DEVICE, "--jobs", jobs) == 0
     assert verdicts(place) == verdicts(whole)
     for trace in (whole / "evidence").glob("*.jsonl"):
         assert (place / "evidence" / trace.name).read_bytes() == trace.read_bytes(), trace.name
@@ -224,5 +224,5 @@ def test_what_the_power_took_runs_again(whole: Path, tmp_path: Path) -> None:
     assert wait("judge", "--quiet", place) == 3
     judged = verdicts(place)
     assert sum(verdict != "error" for verdict in judged.values()) == len(lines) - 6
-    assert wait("run", "--quiet", "--resume", place) == 0
+    assert wait("run", "--quiet", "--resume", place, "--dut", DEVICE) == 0
     assert verdicts(place) == verdicts(whole) and not list(place.rglob(".*.new"))
