@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,9 +139,16 @@ static struct stranger *door_place(struct door *d)
     return first;
 }
 
+/* Whether somebody is inside who has not gone: who comes after his end finds it here. */
+static bool door_is_busy(int served)
+{
+    struct pollfd inside = {.fd = served, .events = POLLIN};
+    return served >= 0 && poll(&inside, 1, 0) == 0;
+}
+
 /* False: nobody is there, or nobody can be taken. Where the process has no descriptors left, a stranger gives
  * his up; without one a moment passes, for epoll would say so again at once. */
-static bool door_accept(struct door *d, bool served)
+static bool door_accept(struct door *d, int served)
 {
     const struct timespec moment = {.tv_nsec = DOOR_PAUSE_NS};
     int fd = accept4(d->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -157,11 +165,12 @@ static bool door_accept(struct door *d, bool served)
         (void)nanosleep(&moment, NULL);
         return false;
     }
-    struct stranger *s = !served && (d->token[0] != '\0' || owner_is_ours(fd)) ? door_place(d) : NULL;
+    const bool busy = d->ready >= 0 || door_is_busy(served);
+    struct stranger *s = !busy && (d->token[0] != '\0' || owner_is_ours(fd)) ? door_place(d) : NULL;
     if (s == NULL) {
         char words[FIRST_ANSWER];
         first_refusal(DOOR_BUSY,
-                      served ? "another client is being served" : "a process of another user: give --token",
+                      busy ? "another client is being served" : "a process of another user: give --token",
                       words);
         door_tell(fd, words);
         close(fd);
@@ -177,7 +186,7 @@ static bool door_accept(struct door *d, bool served)
     return true;
 }
 
-static void door_hear(struct door *d, int number, bool served)
+static void door_hear(struct door *d, int number, int served)
 {
     struct stranger *s = &d->strangers[number];
     char answer[FIRST_ANSWER];
@@ -194,7 +203,7 @@ static void door_hear(struct door *d, int number, bool served)
     enum first first = first_line(s->said, s->have, d->token, answer);
     if (first == FIRST_OUT)
         door_dismiss(s, answer);
-    else if (first == FIRST_IN && (served || d->ready >= 0))
+    else if (first == FIRST_IN && (d->ready >= 0 || door_is_busy(served)))
         door_refuse(s, "another client is being served");
     else if (first == FIRST_IN) {
         d->ready = number;
@@ -202,17 +211,22 @@ static void door_hear(struct door *d, int number, bool served)
     }
 }
 
-void door_run(struct door *d, bool served)
+void door_run(struct door *d, int served)
 {
     struct epoll_event list[DOOR_EVENTS];
     int count = epoll_wait(d->events, list, DOOR_EVENTS, 0);
     bool newcomers = false;
+    if (d->ready >= 0 && door_is_busy(served)) { /* who is inside had something else to say */
+        struct stranger *s = &d->strangers[d->ready];
+        d->ready = -1;
+        door_refuse(s, "another client is being served");
+    }
     for (int i = 0; i < count; i++) /* who is there already comes before who comes */
         if (list[i].data.u32 < DOOR_STRANGERS)
             door_hear(d, (int)list[i].data.u32, served);
         else if (list[i].data.u32 == DOOR_LISTENER)
             newcomers = true;
-    for (int i = 0; newcomers && i < DOOR_AT_ONCE && door_accept(d, served || d->ready >= 0); i++)
+    for (int i = 0; newcomers && i < DOOR_AT_ONCE && door_accept(d, served); i++)
         ;
     const int64_t now = door_now_ms();
     for (int i = 0; i < DOOR_STRANGERS; i++)

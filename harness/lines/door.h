@@ -26,8 +26,9 @@ struct door *door_open(const char *address, const char *token, long first_ms, ch
 void door_close(struct door *d);
 /** Readable when door_run has something to do. */
 int door_fd(const struct door *d);
-/** Hear who is there. served: somebody is inside, so that others are told and sent away. */
-void door_run(struct door *d, bool served);
+/** Hear who is there. served: the connection of who is inside, so that others are told and sent away, unless
+ * he has said something that was not read, which may be his end; -1: nobody. */
+void door_run(struct door *d, int served);
 /** The connection of who may come in, and what has been said on it, up to DOOR_LONGEST bytes; -1: nobody. The
  * connection blocks. */
 int door_client(struct door *d, char *said, size_t *length);

@@ -44,7 +44,7 @@ static enum event await(const struct serve *o, int source, int64_t until)
         if (n > 0 && fds[0].revents != 0) /* it may have gone, and who comes next would be sent away for it */
             return READY;
         if (n > 0 && fds[2].revents != 0)
-            door_run(o->door, true);
+            door_run(o->door, source);
     }
 }
 
@@ -94,7 +94,7 @@ static int next_client(const struct serve *o, char *said, size_t *length)
             return -1;
         if (n <= 0)
             continue;
-        door_run(o->door, false);
+        door_run(o->door, -1);
         int client = door_client(o->door, said, length);
         if (client >= 0)
             return client;

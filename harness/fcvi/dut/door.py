@@ -55,9 +55,9 @@ class Door:
         lib.door_name(self._door, name, _NAME)
         return str(ffi.string(name), "utf-8", "surrogateescape")
 
-    def run(self) -> None:
-        """Somebody is inside: others are told, and sent away."""
-        lib.door_run(self._door, True)
+    def run(self, inside: int) -> None:
+        """Somebody is inside, whose connection this is: others are told, and sent away."""
+        lib.door_run(self._door, inside)
 
     def client(
         self, others: Sequence[int] = (), tick: Callable[[], Optional[float]] = lambda: None
@@ -71,7 +71,7 @@ class Door:
                 selector.register(one, selectors.EVENT_READ)
             while True:
                 selector.select(tick())
-                lib.door_run(self._door, False)
+                lib.door_run(self._door, -1)
                 found = lib.door_client(self._door, said, length)
                 if found >= 0:
                     return socket.socket(fileno=found), bytes(ffi.buffer(said, length[0]))

@@ -58,7 +58,7 @@ class Session:
                     heard = time.monotonic()
                     self._read()
                 elif entry is not None and entry.fileno() in ready:
-                    entry.run()
+                    entry.run(self._source)
                 elif entry is not None and time.monotonic() - heard > entry.idle_s:
                     raise ClientGone("silent for too long")
 
