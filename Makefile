@@ -34,6 +34,12 @@ LTO := $(if $(findstring Free Software,$(shell $(CC) --version)),-flto=auto -ffa
 # an assertion has a branch that nothing takes
 GCOVR := gcovr -r . --exclude-branches-by-pattern '.*FCVI_ASSERT.*'
 
+# A build says what is made, a line each; V=1 shows the commands.
+ifneq ($(V),1)
+.SILENT:
+endif
+say = @echo '  $(1)'
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all help manual FORCE agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
@@ -66,6 +72,7 @@ endef
 define archive
 $(1): $(2)
 	@mkdir -p $$(@D)
+	$$(call say,compiled $$@)
 	rm -f $$@
 	ar rcs $$@ $$^
 endef
@@ -91,6 +98,9 @@ include fuzz/rules.mk conformance/tests/rules.mk
 
 all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
      $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(VERBS_AGENT)
+ifeq ($(filter-out all,$(MAKECMDGOALS)),)
+	@echo 'Built. Next: build/fcvi --help; build/fcvi run --dut ref tries the suite on its reference port; ./bootstrap check runs the tests.'
+endif
 
 # ---- libraries: codec, reference port and monitor ----
 
@@ -105,6 +115,7 @@ $(eval $(call archive,$(BUILD)/libfcvi.a,$(LIB_OBJ)))
 # $(eval $(call shared,LIBRARY,OBJECTS AND MAP,LIBRARIES))
 define shared
 $(BUILD)/$(1).so.$(VERSION): $(2)
+	$$(call say,linking $$@)
 	$$(CC) -shared -Wl,-soname,$(1).so.$(SOVERSION) -Wl,--no-undefined $$(EXPORTS) $$(HARDEN_LINK) $$(LDFLAGS) $$(filter %.o,$$^) $(3) -o $$@
 $(BUILD)/$(1).so: $(BUILD)/$(1).so.$(VERSION)
 	ln -sf $(1).so.$(VERSION) $(BUILD)/$(1).so.$(SOVERSION)
@@ -127,6 +138,8 @@ PRIVATE = $(DESTDIR)$(PREFIX)/lib/fcvi
 MODELS = harness/tests/__init__.py harness/tests/inside.py harness/tests/independent/__init__.py harness/tests/independent/verbs harness/tests/independent/provider
 OURS = $(foreach header,$(PUBLIC_HEADERS),$(if $(findstring /include/fcvi/,$(header)),$(header)))
 SHARE = $(DESTDIR)$(PREFIX)/share
+# the corpora that serve parsers of others: frames, payloads, captures, and the bytes of streams
+SEEDS := capture envelope frame iu segment stream
 install: all ## install under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBRARIES)/pkgconfig $(PRIVATE)/build $(DESTDIR)$(PREFIX)/include/fcvi
 	install -m 644 $(OURS) $(DESTDIR)$(PREFIX)/include/fcvi/
@@ -156,7 +169,17 @@ install: all ## install under DESTDIR and PREFIX
 	install -D -m 644 harness/docs/examples/vi_hello.c $(SHARE)/doc/fcvi/examples/vi_hello.c
 	install -D -m 644 $(BUILD)/doc/fcvi.bash $(SHARE)/bash-completion/completions/fcvi
 	install -D -m 644 $(BUILD)/doc/_fcvi $(SHARE)/zsh/site-functions/_fcvi
-	install -m 644 $(BUILD)/doc/api.md $(BUILD)/doc/test-plan.md $(wildcard harness/docs/*.md) $(SHARE)/doc/fcvi/
+	install -D -m 644 harness/docs/fcvi-open.8 $(SHARE)/man/man8/fcvi-open.8
+	$(PYTHON) harness/docs/installed.py $(BUILD)/doc/pages $(PREFIX)
+	install -m 644 $(BUILD)/doc/api.md $(BUILD)/doc/test-plan.md $(BUILD)/doc/pages/*.md $(SHARE)/doc/fcvi/
+	install -d $(SHARE)/fcvi/starters $(SHARE)/fcvi/pipeline $(SHARE)/fcvi/fuzz-example
+	install -m 755 harness/starters/*.py harness/starters/*.pl $(SHARE)/fcvi/starters/
+	install -m 644 harness/starters/*.c $(SHARE)/fcvi/starters/
+	install -m 644 harness/pipeline/* $(SHARE)/fcvi/pipeline/
+	install -m 644 fuzz/example/*.c $(SHARE)/fcvi/fuzz-example/
+	$(IN_TREE) fuzz/seeds.py --out $(BUILD)/fuzz
+	install -m 644 $(BUILD)/fuzz/fcvi.dict $(SHARE)/fcvi/
+	for kind in $(SEEDS); do install -d $(SHARE)/fcvi/seeds/$$kind && install -m 644 fuzz/corpus/$$kind/* $(SHARE)/fcvi/seeds/$$kind/ || exit 1; done
 	install -d $(PRIVATE)/build/python
 	install -m 755 $(BUILD)/python/*.so $(PRIVATE)/build/python/
 	install -m 755 $(BUILD)/fcvi $(PRIVATE)/build/fcvi
@@ -164,7 +187,8 @@ install: all ## install under DESTDIR and PREFIX
 	ln -sf ../lib/fcvi/build/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi
 
 uninstall: ## remove what install put there
-	rm -rf $(SHARE)/doc/fcvi
+	rm -rf $(SHARE)/doc/fcvi $(SHARE)/fcvi
+	rm -f $(SHARE)/man/man8/fcvi-open.8 $(SHARE)/man/man5/vipl.conf.5
 	rm -f $(SHARE)/man/man1/fcvi.1 $(SHARE)/man/man1/fcvi-*.1 $(SHARE)/bash-completion/completions/fcvi $(SHARE)/zsh/site-functions/_fcvi
 	rm -rf $(PRIVATE) $(DESTDIR)$(PREFIX)/include/fcvi $(LIBRARIES)/pkgconfig/fcvi.pc $(LIBRARIES)/pkgconfig/vipl.pc
 	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBRARIES)/libfcvi-mutator.so $(LIBRARIES)/libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so.$(VERSION)

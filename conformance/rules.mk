@@ -8,6 +8,7 @@ EXPLORE_OBJ := $(call objects,$(BUILD)/obj,$(EXPLORE_SRC))
 
 # for `fcvi explore`
 $(BUILD)/fcvi-explore: $(EXPLORE_OBJ) $(BUILD)/libfcvi.a
+	$(call say,linking $@)
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -o $@
 
 breaches: all ## lint against captures with one breach each and 2,000 conforming sessions, made from the standard alone

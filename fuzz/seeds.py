@@ -143,10 +143,12 @@ def main() -> int:
     """Write everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("captures", metavar="CAPTURE", nargs="+", type=Path)
+    parser.add_argument("captures", metavar="CAPTURE", nargs="*", type=Path, help="without any the dictionary alone is written")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "fcvi.dict").write_text("\n".join(sorted(set(dictionary()))) + "\n")
+    if not args.captures:
+        return 0
     every = chain((("descriptor", data) for data in descriptors()), *(of_capture(path) for path in args.captures))
     for target, data in every:
         folder = args.out / "seeds" / target

@@ -52,6 +52,7 @@ VIPL_HOST_SRC := $(HOST_SRC) harness/host/conf.c harness/host/open.c
 # the upper tester agent with our libvipl; for another: make agent VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 AGENT_PORT_SRC := harness/agent/provider_reference.c harness/agent/provider_inject.c harness/agent/provider_stream.c harness/agent/provider_privileges.c $(HOST_SRC)
 $(BUILD)/fcvi-agent: $(call objects,$(BUILD)/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a
+	$(call say,linking $@)
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 $(BUILD)/san/fcvi-agent: $(call objects,$(BUILD)/san/obj,$(AGENT_SRC) $(AGENT_PORT_SRC)) $(BUILD)/san/libvipl.a $(BUILD)/san/libfcvi.a
@@ -104,6 +105,7 @@ VERBS_AGENT := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent)
 VERBS_SAN := $(if $(HAS_VERBS),$(BUILD)/san/fcvi-verbs-agent)
 VERBS_FAULTY := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent-faulty)
 $(BUILD)/fcvi-verbs-agent: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
+	$(call say,linking $@)
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@
 # the same with faulty providers at its own layer of calls
 $(BUILD)/fcvi-verbs-agent-faulty: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_FAULTY_SRC))
@@ -138,9 +140,11 @@ vipl-load: $(BUILD)/vipl_load $(BUILD)/tsan/vipl_load $(BUILD)/san/vipl_load ## 
 STREAMS := $(BUILD)/python/libfcvi-streams.so
 $(STREAMS): harness/capture/streams.cc harness/capture/streams.h
 	@mkdir -p $(@D)
+	$(call say,compiling $@)
 	$(CXX) -std=c++17 -O2 -g -fPIC $(HARDEN) $(HARDEN_LINK) -Wall -Wextra -Werror -Wshadow -fvisibility=hidden -shared $< $(LDFLAGS) -ltins -o $@
 
 $(EXTENSION): harness/ffi/build.py $(wildcard harness/ffi/*.c harness/ffi/*.h) $(foreach name,first owner door,harness/lines/$(name).c harness/lines/$(name).h) $(BUILD)/libfcvi.a $(BUILD)/libfcvi-capture.a $(BUILD)/libfcvi-sandbox.a $(BUILD)/libfcvi-mutator.a
+	$(call say,compiling the extension module of Python, which takes longest)
 	$(PYTHON) harness/ffi/build.py --flags="$(HARDEN) $(HARDEN_LINK)" $(if $(LTO),--lto) --build $(BUILD) --out $(@D)
 	@touch $@
 
@@ -156,6 +160,7 @@ $(BUILD)/python.name: FORCE
 
 # the Wireshark dissector
 $(BUILD)/fcvi.lua: harness/wireshark/fcvi.lua.in $(wildcard harness/wireshark/*.lua) harness/fcvi/report/dissector.py $(EXTENSION)
+	$(call say,making $@)
 	PYTHONPATH=$(BUILD)/python:harness $(PYTHON) -m fcvi.report.dissector $< > $@
 
 LUA_PLUGINS ?= $(shell tshark -G folders 2>/dev/null | sed -n 's/^Personal Lua Plugins:[[:space:]]*//p')
@@ -195,7 +200,7 @@ pcaps-diff: $(CASE_CAPTURES) ## what changed in the captures of cases since a co
 # ---- running ----
 
 certify: all ## run the suite against the reference port; the report is in report/
-	$(BUILD)/fcvi certify --dut ref --report report
+	$(BUILD)/fcvi certify --dut ref --report report --force
 
 LIVE_RUNS ?= 1
 LIVE_DEVICE ?= endpoint

@@ -1,4 +1,4 @@
-/* Every VIPL call as it is (wire "api" of the DUT protocol, section 9), in the thread that the client names.
+/* Every VIPL call as it is (wire "api" of the DUT protocol, dut-protocol-calls.md), in the thread that the client names.
  * Nothing is answered for the provider, and `lock` is not held inside a call of it. Of the other wires
  * control.c makes the same calls.
  *
@@ -128,7 +128,7 @@ json_t *control_perform(void *context, const void *method, struct params *p);
 /* ---- api_things.c: numbers and what they name. With the lock held. ---- */
 /** The thing of a parameter: NULL for null, or with p->why set. */
 struct thing *api_thing(struct api *api, struct params *p, const char *name, enum kind kind);
-/** The handle of a parameter, with the default of section 9.1 when it is missing. */
+/** The handle of a parameter, with the default of dut-protocol-calls.md, section 1, when it is missing. */
 void *api_handle(struct api *api, struct params *p, const char *name, enum kind kind);
 /** The NIC of a call: its thing (NULL for null), and its handle. */
 struct thing *api_nic(struct api *api, struct params *p, void **handle);

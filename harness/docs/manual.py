@@ -18,6 +18,7 @@ from fcvi import __version__
 from fcvi.arguments import parser
 from fcvi.commands import NAMES
 from fcvi.commands.examples import EXAMPLES
+from fcvi.report import FORMATS
 
 _STATUS = (
     ("0", "All is as it should be."),
@@ -139,6 +140,16 @@ def _every() -> Iterator[tuple[str, argparse.ArgumentParser]]:
             yield f"{name} {below}", its
 
 
+#: What is offered for the value of an option, by its metavar or its name.
+_OFFERED = {
+    "SPEC": "ref exec: unix: tcp: fcoe: frames: api verbs ref:rev1 ref:vitcp vitcp:", "EXPR": "$(_fcvi_ids)",
+    "--book": "fcvi rev1 vitcp vipl verbs", "--formats": ",".join(FORMATS) + " " + " ".join(FORMATS),
+    "--agent": "exec: unix: tcp: manual",
+}  # fmt: skip
+#: Commands that take the id of a case as an argument.
+_IDS = ("show",)
+
+
 def bash() -> str:
     """Completion of commands, options and choices for bash; where a value is free, file names."""
     top = actions_of(parser())
@@ -147,11 +158,20 @@ def bash() -> str:
         offered = [o for a in options_of(command) for o in a.option_strings if o.startswith("--")]
         offered += list(actions_of(command))
         words.append(f'    "{name}") words="{" ".join(offered)}" ;;')
+        if name in _IDS:
+            words[-1] = f'    "{name}") case $current in -*) words="{" ".join(offered)}" ;; *) words=$(_fcvi_ids) ;; esac ;;'
         for action in options_of(command):
+            offer = _OFFERED.get(str(action.metavar if action.metavar in _OFFERED else action.option_strings[-1]))
+            if offer and not action.choices:
+                choices.append(f'    "{name} {action.option_strings[-1]}") words="{offer}" ;;')
             if action.choices:
                 choices.append(f'    "{name} {action.option_strings[-1]}") words="{_value(action).replace("|", " ")}" ;;')
     nested = "|".join(name for name, its in top.items() if actions_of(its))
     return f"""# bash completion of fcvi, generated from its parser
+_fcvi_ids() {{ # the ids of the cases, asked for once
+  [ -n "$_fcvi_known" ] || _fcvi_known=$("${{COMP_WORDS[0]}}" list 2> /dev/null | sed 's/[ /].*//' | sort -u)
+  echo $_fcvi_known
+}}
 _fcvi() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} words=""
   COMPREPLY=()
@@ -196,12 +216,18 @@ def zsh() -> str:
         specs = []
         for action in (a for part in parts for a in options_of(part)):
             value = f":{_zsh_words(_value(action))}:" if action.nargs != 0 else ""
-            value += f"({' '.join(map(str, action.choices))})" if action.choices else "_files" if value else ""
+            offer = _OFFERED.get(str(action.metavar if action.metavar in _OFFERED else action.option_strings[-1]), "")
+            offer = "_fcvi_ids" if "_fcvi_ids" in offer else f"({_zsh_words(offer)})" if offer else ""
+            value += f"({' '.join(map(str, action.choices))})" if action.choices else offer or "_files" if value else ""
             specs += [f"'{option}[{_zsh_words(_help(action))}]{value}'" for option in action.option_strings]
         actions = f"'1:action:({' '.join(actions_of(command))})' " if actions_of(command) else ""
-        cases.append(f"    {name}) _arguments {actions}{' '.join(dict.fromkeys(specs))} '*:file:_files' ;;")
+        rest = "'*:case:_fcvi_ids'" if name in _IDS else "'*:file:_files'"
+        cases.append(f"    {name}) _arguments {actions}{' '.join(dict.fromkeys(specs))} {rest} ;;")
     return f"""#compdef fcvi
 # zsh completion of fcvi, generated from its parser
+_fcvi_ids() {{
+  compadd -- ${{(f)"$(fcvi list 2> /dev/null | sed 's/[ /].*//' | sort -u)"}}
+}}
 _fcvi() {{
   local -a commands
   commands=(

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 {
     struct ifreq r = {0};
     if (argc != 2 || strlen(argv[1]) >= sizeof r.ifr_name || !is_pair(STDIN_FILENO)) {
-        fputs("fcvi-open: `fcvi` starts this program; see harness/docs/lab-runs.md\n", stderr);
+        fputs("fcvi-open: `fcvi` starts this program; see fcvi-open(8)\n", stderr);
         return WRONG_USAGE;
     }
     memcpy(r.ifr_name, argv[1], strlen(argv[1]));

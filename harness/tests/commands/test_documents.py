@@ -210,6 +210,10 @@ def _completed(*words: str) -> set[str]:
         (("fcvi", "dut", ""), {"check"}),
         (("fcvi", "report", "diff", "--"), {"--help", "--json"}),
         (("fcvi", "lint", "READ"), {"README.md"}),
+        (("fcvi", "run", "--book", ""), {"fcvi", "rev1", "vitcp", "vipl", "verbs"}),
+        (("fcvi", "run", "--dut", "ref"), {"ref", "ref:rev1", "ref:vitcp"}),
+        ((str(ROOT / "build/fcvi"), "show", "C.5.9."), {"C.5.9.1", "C.5.9.2"}),
+        ((str(ROOT / "build/fcvi"), "run", "--select", "D.R"), {"D.R1", "D.R2", "D.R3", "D.R6"}),
     ],
 )
 def test_bash_completes(words: tuple[str, ...], expected: set[str]) -> None:

@@ -35,13 +35,17 @@ def _lines(path: Path) -> list[str]:
 
 def _short(line: str) -> str:
     """The line, with what keeps it short."""
-    command = re.match(r"build/fcvi (\w+)", line)
+    command = re.match(r"(?:build/)?fcvi (\w+)", line)
     more = SHORT.get(command[1], "") if command is not None else ""
     if re.search("--wire tcp|--book vitcp", line) and command is not None and command[1] == "run":
         more = "--select 'TCP.2.2.2.1.*'"
     if re.search("--revision rev1|--book rev1", line) and command is not None and command[1] == "run":
         more = "--select 'R1.5.3.a*'"
     if not more or more.split()[0] in line or "--list" in line:
+        more = ""
+    if command is not None and command[1] in ("run", "fuzz") and re.search(" --(report|record|out) ", line):
+        more += " --force"  # what the documents name is there already
+    if not more:
         return line
     bare, hash_, comment = line.partition(" #")
     return f"{bare.rstrip()} {more}{hash_}{comment}"
@@ -107,7 +111,13 @@ def _place(tmp_path: Path, _report: Path, _field: Path) -> Iterator[Path]:
 def test_the_commands_of_a_document_do_what_it_says(path: Path, place: Path) -> None:
     """In the order of the document: no usage error, nothing that failed to attach, and nothing that is missing."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    run_document(path, place, environment)
+
+
+def run_document(path: Path, place: Path, environment: dict[str, str], root: str = "") -> None:
+    """Run its commands in the place. root: where what it names below /usr is installed."""
     for line in map(_short, _lines(path)):
+        line = re.sub(r"(?<![\w/])/usr/(share|lib)/fcvi", rf"{root}/usr/\1/fcvi", line)
         program = line.split()[0]
         if "/" not in program and shutil.which(program) is None or "| jq" in line and shutil.which("jq") is None:
             continue

@@ -16,7 +16,7 @@ from fcvi.dut.refserver import RefServer
 from .. import starts
 from ..conftest import ROOT
 
-DOCUMENT = (ROOT / "harness/docs/dut-protocol.md").read_text(encoding="utf-8")
+DOCUMENT = "".join((ROOT / f"harness/docs/{name}.md").read_text(encoding="utf-8") for name in ("dut-protocol", "dut-protocol-calls"))
 EXAMPLES = re.findall(r"```dut-protocol\n(.*?)```", DOCUMENT, re.S)
 FCVI = str(ROOT / "build/fcvi")
 

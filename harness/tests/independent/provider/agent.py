@@ -1,4 +1,4 @@
-"""The DUT protocol without a wire (dut-protocol.md, section 9) over the provider: numbers for handles, Descriptors from JSON."""
+"""The DUT protocol without a wire (dut-protocol-calls.md) over the provider: numbers for handles, Descriptors from JSON."""
 
 from __future__ import annotations
 
