@@ -24,6 +24,7 @@ from datetime import date
 from typing import Any, Mapping
 
 from .pics import PicsError
+from .words import near
 
 #: Each entry with how the certificate calls it.
 LAB = {
@@ -35,12 +36,14 @@ LAB = {
     "customer": "Customer",
     "contact": "Contact of the customer",
     "environment": "Environment of the tests",
+    "equipment": "Equipment",
     "decision_rule": "Decision rule",
     "departures": "Departures from the method",
     "remarks": "Remarks",
     "authorised_by": "Authorised by",
     "role": "Role",
     "issued": "Date of issue",
+    "replaces": "Replaces certificate",
 }
 ITEM = {
     "description": "Item",
@@ -53,9 +56,14 @@ ITEM = {
     "condition": "Condition on receipt",
     "received": "Date of receipt",
 }
+#: Entries of [item] and [lab] that come from the customer, which a report has to mark (7.8.2.2).
+OF_CUSTOMER = ("customer", "contact", "description", "manufacturer", "model", "serial", "hardware", "firmware", "firmware_sha256")
+#: Entries without which a certificate is a draft (7.8.2.1).
+NEEDED = {"lab": ("name", "address", "customer", "authorised_by"), "item": ("description", "serial", "received")}
 _DATES = ("issued", "received")
 _LONGEST = 500
-_PATTERNS = {"number": (r"[A-Za-z0-9][A-Za-z0-9._/ -]{0,59}", "letters, digits, . _ / - and blanks, at most 60"),
+_NUMBER = (r"[A-Za-z0-9][A-Za-z0-9._/ -]{0,59}", "letters, digits, . _ / - and blanks, at most 60")
+_PATTERNS = {"replaces": _NUMBER, "number": _NUMBER,
              "firmware_sha256": (r"[0-9a-f]{64}", "64 hexadecimal digits")}  # fmt: skip
 
 
@@ -68,7 +76,7 @@ def table(data: Mapping[str, Any], name: str, where: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for entry, value in given.items():
         if entry not in known:
-            raise PicsError(f"{where}: unknown entry {entry!r} of [{name}]; known: {', '.join(known)}")
+            raise PicsError(f"{where}: unknown entry {entry!r} of [{name}]{near(entry, known)}; known: {', '.join(known)}")
         if entry in _DATES:
             if type(value) is not date:  # pylint: disable=unidiomatic-typecheck
                 raise PicsError(f"{where}: {name}.{entry} must be a date such as 2027-01-31, not {value!r:.60}")
@@ -81,3 +89,20 @@ def table(data: Mapping[str, Any], name: str, where: str) -> dict[str, str]:
             raise PicsError(f"{where}: {name}.{entry} must be {words}, not {value!r:.60}")
         found[entry] = value
     return found
+
+
+def missing(lab: Mapping[str, str], item: Mapping[str, str]) -> list[str]:
+    """What a certificate has to say and nobody stated, as the certificate calls it."""
+    found = [LAB[name] for name in NEEDED["lab"] if not lab.get(name)]
+    return found + [ITEM[name] for name in NEEDED["item"] if not item.get(name)]
+
+
+def check_dates(lab: Mapping[str, str], item: Mapping[str, str], began: str) -> None:
+    """An item is received, then tested, and then the report is issued. began: the day of the tests, ISO 8601. Raises PicsError."""
+    received, issued = item.get("received", ""), lab.get("issued", "")
+    if received > began[:10]:
+        raise PicsError(f"item.received is {received}, after the tests, which begin on {began[:10]}: correct it")
+    if issued and issued < began[:10]:
+        raise PicsError(f"lab.issued is {issued}, before the tests, which begin on {began[:10]}: correct it, or leave it out")
+    if lab.get("replaces") and lab.get("replaces") == lab.get("number"):
+        raise PicsError(f"lab.replaces is {lab['replaces']}, the number of this certificate itself")

@@ -8,14 +8,16 @@ file and is what a laboratory signs. ``verify.py`` makes them all again and comp
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from typing import Any, Collection, Mapping
 
 from fcvi.engine import pics as pics_module
 from fcvi.engine.case import load_cases
-from fcvi.engine.catalogue import load_requirements
+from fcvi.engine.catalogue import load_errata, load_requirements
 from fcvi.engine.files import encoded
 from fcvi.engine.folder import Folder
-from fcvi.engine.laboratory import ITEM, LAB
+from fcvi.engine.laboratory import ITEM, LAB, OF_CUSTOMER, missing
 from fcvi.engine.protocol import in_force
 from fcvi.engine.results import RunReport
 from . import canonical, diff, html, manifest, phases, proforma, words
@@ -25,7 +27,7 @@ JSON, HTML, STATEMENT, PDF = manifest.CERTIFICATE
 BESIDE = (JSON, STATEMENT, PDF, manifest.NAME, manifest.SIGNATURE)
 SCHEMA = 2
 _COPIED = ("suite", "dut", "pixit", "seed", "summary", "review", "deviations")
-_FACTS = ("date", "lab", "item", "commit", "clock", "select", "shard")
+_FACTS = ("date", "ended", "host", "lab", "item", "commit", "clock", "select", "shard")
 _DECISION_RULE = (
     "The item conforms when the whole list of cases ran, every applicable case passed, and the PICS claims all that is mandatory. "
     "Values are compared exactly; a time is in order within the tolerances early_us and late_us of the PIXIT. No measurement "
@@ -36,14 +38,16 @@ _DECISION_RULE = (
 def facts_of(report: RunReport) -> dict[str, Any]:
     """What the certificate needs of a run beside report.json."""
     return {
-        "date": report.date, "lab": report.lab, "item": report.item, "commit": report.commit, "clock": report.clock,
+        "date": report.date, "ended": report.ended, "host": report.host, "lab": report.lab, "item": report.item,
+        "commit": report.commit, "clock": report.clock,
         "select": report.select, "shard": list(report.shard),
     }  # fmt: skip
 
 
 def facts_in(run: Mapping[str, Any]) -> dict[str, Any]:
     """The same from evidence/run.json. Raises KeyError, TypeError."""
-    return {name: run["dut"]["clock"] if name == "clock" else run[name] for name in _FACTS}
+    facts = {name: run["dut"]["clock"] if name == "clock" else run[name] for name in _FACTS if name not in ("ended", "host")}
+    return {**facts, "ended": str(run.get("ended", "")), "host": str(run.get("host", ""))}
 
 
 def digest(hashes: Mapping[str, str]) -> str:
@@ -119,7 +123,8 @@ def build(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[s
         "outcome": outcome(report, cases["complete"]),
         **{name: facts[name] for name in _FACTS},
         "issued": lab.get("issued") or facts["date"][:10],
-        "decision_rule": lab.get("decision_rule") or _DECISION_RULE,
+        "draft": missing(lab, facts["item"]),
+        "decision_rule": _DECISION_RULE,
         "cases": cases,
         "pics_sha256": canonical.sha256(report["dut"]["pics"]),
         "pixit_sha256": canonical.sha256(report["pixit"]),
@@ -187,6 +192,8 @@ def sums(folder: Folder, made: Mapping[str, bytes], hashes: Mapping[str, str]) -
 
 # ---- the page ----
 
+_ERRATUM = re.compile(r"\b[A-Z]\d+\b")
+
 _MOST_FAILED = 12  # on the second page; the annex has them all
 
 
@@ -229,6 +236,15 @@ def _groups(data: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, int]]]]:
     ]  # fmt: skip
 
 
+def _readings(data: Mapping[str, Any]) -> list[tuple[str, str, int]]:
+    """Each erratum of which the item took the other reading, in a line, and in how many cases."""
+    known, counts = load_errata(), Counter(
+        number for r in data["failed"] if r["qualifier"] == "interpretation" for number in _ERRATUM.findall(r["reason"])
+    )  # fmt: skip
+    titles = {number: re.sub(r"^\[\w\] ", "", known[number].title) for number in counts if number in known}
+    return [(number, titles[number], count) for number, count in sorted(counts.items()) if number in titles]
+
+
 def _margin(number: str) -> str:
     """The number as a string of CSS. What is not plain is replaced: a stray quote must not end the style sheet."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._/ -") else "_" for c in number)
@@ -242,7 +258,8 @@ def _page(data: dict[str, Any]) -> str:
         verdicts=[v for v in html.VERDICTS if v in data["requirements"].values()], untested=_untested(data),
         groups=_groups(data), proforma=proforma.rows(data["dut"]["pics"]), pixit=html.declared({}, data["pixit"]),
         counts={name: list(data["requirements"].values()).count(name) for name in html.VERDICTS},
-        phases=phases.lines(data.get("phases", [])), most=_MOST_FAILED, timed=words.timed,
+        phases=phases.lines(data.get("phases", [])), most=_MOST_FAILED, timed=words.timed, of_customer=OF_CUSTOMER,
+        readings=_readings(data), but=[r for r in data["failed"] if r["qualifier"] != "interpretation"],
         tone={"conformant": "pass", "inconclusive": "inconclusive"}.get(data["outcome"], "fail"),
     ))  # fmt: skip
 
@@ -253,7 +270,7 @@ OPTIONAL = frozenset({"phases"})  # members that a certificate has only where th
 def members() -> Collection[str]:
     """Every member of certificate.json, the optional ones as well."""
     return (
-        "schema", "certificate", "number", "standard", "outcome", *_FACTS, "issued", "decision_rule", "cases", "pics_sha256",
-        "pixit_sha256", *_COPIED, "failed", "outside", "requirements", "frames_checked", "phases",
+        "schema", "certificate", "number", "standard", "outcome", *_FACTS, "issued", "draft", "decision_rule", "cases",
+        "pics_sha256", "pixit_sha256", *_COPIED, "failed", "outside", "requirements", "frames_checked", "phases",
         "files_sha256", "files",
     )  # fmt: skip

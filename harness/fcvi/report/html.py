@@ -25,7 +25,7 @@ from fcvi.engine.evidence import stem
 from fcvi.engine.files import encoded
 from fcvi.engine.protocol import Protocol, in_force
 from fcvi.engine.results import Result, RunReport, Verdict
-from . import explain, ladder, phases, steps, text, words
+from . import clauses, explain, ladder, phases, steps, text, words
 from .diff import NOT_TESTED
 from .json_report import WORST, requirement_verdicts
 
@@ -238,6 +238,7 @@ def render(report: RunReport) -> bytes:
         report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(report, verdicts), verdict_names=VERDICTS,
+        map=clauses.clause_map(report.results), trend=clauses.trend(report),
         parts=_parts(report, verdicts), failed=explain.groups(report),
         explained=lambda group: _explained(report, group), counts=text.counts(report),
         phases=phases.lines(phases.of(report.results, lambda: verdicts)), cases=cases, outside=outside,

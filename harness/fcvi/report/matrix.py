@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
 
+from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.files import FileError
 from fcvi.engine.protocol import registered
@@ -32,11 +33,19 @@ class Row:
     kind: str
     ident: str
     verdicts: tuple[str, ...]
+    whole: tuple[bool, ...] = ()  # of a clause: whether no case of it passed in this run, and several were tried
 
     @property
     def changed(self) -> bool:
         """Whether two runs that have it differ about it."""
         return len({v for v in self.verdicts if v != ABSENT}) > 1
+
+    @property
+    def unsupported(self) -> tuple[bool, ...]:
+        """Of each run whether it did not pass every case of a clause that others pass: perhaps it has no such function. A hint."""
+        bad = tuple(v.split(" ")[0] in ("fail", "inconclusive") for v in self.verdicts)
+        some = any(v.split(" ")[0] == "pass" for v in self.verdicts)
+        return tuple(b and some and self.whole[i] for i, b in enumerate(bad)) if self.whole else (False,) * len(bad)
 
     @property
     def worse(self) -> bool:
@@ -93,10 +102,14 @@ def build(runs: Sequence[Named]) -> Table:
     by: dict[str, list[str]] = {}
     for r in rows:
         by.setdefault(r.clause, []).append(r.id)
+    tried = [_tried(n.run) for n in runs]
     clauses = [
-        Row("clause", clause, tuple(html.worst(n.run.requirements.get(i, diff.NOT_TESTED) for i in these) for n in runs))
+        Row(
+            "clause", clause, tuple(html.worst(n.run.requirements.get(i, diff.NOT_TESTED) for i in these) for n in runs),
+            tuple(_none_passed(t.get(clause, [])) for t in tried),
+        )
         for clause, these in by.items()
-    ]
+    ]  # fmt: skip
     known = [r.id for r in rows]
     requirements = [
         Row("requirement", i, tuple(printable(n.run.requirements.get(i, diff.NOT_TESTED)) for n in runs)) for i in known
@@ -108,6 +121,23 @@ def build(runs: Sequence[Named]) -> Table:
     ]
     columns = tuple(Named(name, n.run) for name, n in zip(names, runs))
     return Table(columns, tuple(clauses), tuple(requirements), tuple(cases))
+
+
+_SEVERAL = 3  # cases: fewer may fail for a reason of their own
+
+
+def _tried(run: diff.Run) -> dict[str, list[str]]:
+    """The verdicts of the cases of each clause."""
+    clause_of = {ident: case.clause for case in load_cases(registered()) for ident in case.variant_ids()}
+    found: dict[str, list[str]] = {}
+    for ident, case in run.cases.items():
+        if case.verdict in ("pass", "fail", "inconclusive"):
+            found.setdefault(clause_of.get(ident, ""), []).append(case.verdict)
+    return found
+
+
+def _none_passed(verdicts: Sequence[str]) -> bool:
+    return len(verdicts) >= _SEVERAL and "pass" not in verdicts
 
 
 def words_of(table: Table) -> str:

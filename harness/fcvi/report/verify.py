@@ -32,7 +32,7 @@ from .commit import commit
 #: The members of run.json.
 _RUN = sorted((
     "evidence", "suite", "dut", "pixit", "deviations", "seed", "date", "certification", "error", "unattached", "shard", "given",
-    "last_words", "select", "commit", "lab", "item", "waived", "cases", "book",
+    "last_words", "select", "commit", "lab", "item", "waived", "cases", "book", "ended", "host", "baseline",
 ))  # fmt: skip
 _SOURCES = {"report.json", f"{FOLDER}/{RUN}"}  # of the certificate
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -190,7 +190,7 @@ def test_what_was_there_before_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_run_leaves_no_certificate_of_an_earlier_certification(report: Path) -> None:
-    assert fcvi("run", "--select", "D.R1", "--quiet", "--report", str(report)).returncode == 0
+    assert fcvi("run", "--select", "D.R1", "--quiet", "--report", str(report), "--force").returncode == 0
     assert not list(report.glob("certificate.*"))
     assert fcvi("certify", "--verify", str(report)).returncode == 2
 
@@ -234,3 +234,65 @@ def test_a_browser_shows_it(name: str, width: int, certified: Path, tmp_path: Pa
     keep = ROOT / "build/screenshots"
     keep.mkdir(exist_ok=True)
     shutil.copy(image, keep / f"certificate-{name}.png")
+
+
+# ---- what an assessor looks for ----
+
+STATED = (
+    "[lab]\nname = 'Example Test House'\naddress = 'Exampletown'\ncustomer = 'Vendor Ltd'\nauthorised_by = 'A. Example'\n"
+    "replaces = 'ETH-0/2027'\ndecision_rule = 'Twice.'\nequipment = 'Fabric 7'\n"
+    "[item]\ndescription = 'Adapter'\nserial = 'SN 1'\nreceived = 2021-01-12\n"
+)
+
+
+def _page_of(lab: str, certified: Path) -> str:
+    """The page of this certification with other tables [lab] and [item]."""
+    from fcvi.engine import declaration
+
+    report = json.loads((certified / "report.json").read_text())
+    facts = certificate.facts_in(json.loads((certified / "evidence/run.json").read_text()))
+    (certified.parent / "other.toml").write_text(lab)
+    said = declaration.load(certified.parent / "other.toml", {})
+    return certificate._page(certificate.build(report, {**facts, "lab": said.lab, "item": said.item}, {}))
+
+
+def test_a_certificate_is_a_draft_until_laboratory_and_item_are_stated(certified: Path) -> None:
+    draft, whole = _page_of("[lab]\nname = 'Example Test House'\n", certified), _page_of(STATED, certified)
+    assert 'class="draft"' in draft and "Address of the laboratory, Customer" in draft
+    assert 'class="draft"' not in whole and "not have to state" not in whole
+
+
+def test_a_certificate_says_what_the_customer_said_and_what_it_replaces(certified: Path) -> None:
+    page = _page_of(STATED, certified)
+    assert "It replaces certificate <b>ETH-0/2027</b>" in page and "Fabric 7" in page
+    assert "Serial number<sup>c</sup>" in page and "Laboratory<sup>" not in page
+    assert "The laboratory adds: Twice." in page and "No measurement uncertainty is added" in page
+    run = json.loads((certified / "evidence/run.json").read_text())
+    assert run["date"] <= run["ended"] and f"to {run['ended']} (UTC)" in page and run["host"].split(",")[0] in page
+
+
+@pytest.mark.parametrize(
+    "lab, words",
+    [
+        ("[lab]\nissued = 1999-01-01\n", "before the tests"), ("[item]\nreceived = 2931-01-01\n", "after the tests"),
+        ("[lab]\nnumber = 'A'\nreplaces = 'A'\n", "the number of this certificate itself"),
+    ],
+)  # fmt: skip
+def test_dates_that_contradict_the_tests_are_told_before_the_first_case(lab: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(f"[pics]\nclient = true\n{lab}")
+    done = fcvi("certify", "--pics", str(tmp_path / "lab.toml"), "--report", str(tmp_path / "r"))
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert not list((tmp_path / "r").glob("certificate.*"))
+
+
+def test_a_reading_is_told_in_a_line(certified_reference: Path) -> None:
+    page = (certified_reference / "certificate.html").read_text()
+    assert "<b>E122</b>, in 2 cases: RSCN at a port" in page
+
+
+@pytest.mark.skipif(shutil.which("weasyprint") is None or shutil.which("pdfinfo") is None, reason="no weasyprint here")
+def test_a_pass_takes_five_pages_at_most(certified_reference: Path, tmp_path: Path) -> None:
+    subprocess.run(["weasyprint", "-q", str(certified_reference / "certificate.html"), str(tmp_path / "c.pdf")], check=True)
+    said = subprocess.run(["pdfinfo", str(tmp_path / "c.pdf")], capture_output=True, text=True, check=True).stdout
+    pages = next(int(line.split()[1]) for line in said.splitlines() if line.startswith("Pages"))
+    assert pages <= 5

@@ -408,3 +408,49 @@ def test_a_browser_shows_it(name: str, width: int, failing: Path, tmp_path: Path
     keep = FCVI.parent / "screenshots"
     keep.mkdir(exist_ok=True)
     shutil.copy(image, keep / f"report-{name}.png")
+
+
+# ---- the map ----
+
+
+def test_the_map_has_every_clause_in_the_order_of_the_standard(failing: Path) -> None:
+    text, page = page_of(failing)
+    tiles = re.findall(r'<details class="tile ([\w-]+)"><summary><b>(.*?)</b>', text)
+    assert [clause for _, clause in tiles if clause[0].isdigit()] == ["5.3.2"]
+    tops = [clause.removeprefix("Table ")[0] for _, clause in tiles]
+    assert tops == sorted(tops)
+    tones = dict((clause, tone) for tone, clause in tiles)
+    assert tones["5.3.2"] == "fail" and "A.1" in tones
+    results = json.loads((failing / "report.json").read_text())["results"]
+    body = text[text.index('id="h-map"') : text.index('id="h-req"')]
+    for result in results:
+        if result["verdict"] == "fail":
+            assert f'href="#{html.anchor(result["id"])}"' in body, result["id"]
+    assert "style=" not in body
+
+
+def test_clauses_are_sorted_as_people_count() -> None:
+    from fcvi.report.clauses import _key
+
+    assert sorted(["5.9.10", "C.5", "5.10", "5.9.2", "A.1", "5.9"], key=_key) == ["5.9", "5.9.2", "5.9.10", "5.10", "A.1", "C.5"]
+
+
+def test_a_bar_shows_a_single_failure_among_thousands() -> None:
+    from fcvi.report.clauses import Counted
+
+    counted = Counted({"pass": 5000, "fail": 1})
+    (first, at, width), (_, _, rest) = counted.bar()
+    assert (first, at) == ("fail", "0.0") and float(width) >= 3 and abs(float(width) + float(rest) - 100) < 0.2
+
+
+def test_the_report_says_what_is_other_than_in_the_baseline(failing: Path, tmp_path: Path) -> None:
+    """The same failures are known; of a device without the fault they are mended."""
+    select = ("--quiet", "--formats", "evidence,html,json", "--select", "5.3.2,D.R1", "--baseline", str(failing))
+    fcvi("run", "--dut", INDEPENDENT, *select, "--report", str(tmp_path / "well"))
+    text = (tmp_path / "well/report.html").read_text()
+    trend = text[text.index('class="trend"') :].split("</ul>")[0]
+    assert re.search(r'<b class="fail">0</b> cases do not pass newly', trend)
+    assert re.search(r'<b class="pass">[1-9]\d*</b> pass(es)? that did not: <a href="#case-5\.3\.2__dut-server">', trend)
+    before = (tmp_path / "well/report.html").read_bytes()
+    fcvi("judge", "--quiet", "--baseline", str(failing), str(tmp_path / "well"))
+    assert (tmp_path / "well/report.html").read_bytes() == before

@@ -204,7 +204,7 @@ def test_nothing_of_an_earlier_run_stays(report: Path) -> None:
     """A report directory that is used again holds the later run only, and what somebody else put there."""
     (report / "notes.txt").write_text("mine")
     (report / "evidence/mine.txt").write_text("mine")
-    assert fcvi("run", "--select", "D.R1", "--quiet", "--report", str(report)).returncode == 0
+    assert fcvi("run", "--select", "D.R1", "--quiet", "--report", str(report), "--force").returncode == 0
     names = set(contents(report))
     assert "notes.txt" in names and "evidence/mine.txt" in names and not [n for n in names if n.startswith("5.3.2")]
     assert not [n for n in names if n.startswith("evidence/5.3.2")]
@@ -222,7 +222,7 @@ def test_clearing_follows_no_path_of_a_report(report: Path, tmp_path: Path) -> N
 
 
 def test_only_the_formats_that_were_asked_for(tmp_path: Path) -> None:
-    args = ["run", "--select", "D.R1", "--quiet", "--report", str(tmp_path / "r")]
+    args = ["run", "--select", "D.R1", "--quiet", "--force", "--report", str(tmp_path / "r")]
     assert fcvi(*args).returncode == 0
     whole = contents(tmp_path / "r")
     assert fcvi(*args, "--formats", "evidence,junit").returncode == 0

@@ -152,7 +152,78 @@ def test_sarif_is_valid(which: str, request: pytest.FixtureRequest) -> None:
     for result in data["runs"][0]["results"]:
         assert result["ruleId"] in known
         assert (directory / result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]).is_file()
+        assert result["locations"][0]["physicalLocation"]["region"], "a code host shows nothing without one"
     assert data["runs"][0]["invocations"][0]["executionSuccessful"] is (which != "nobody")
+
+
+# ---- a job of GitHub ----
+
+
+@pytest.mark.parametrize("which, lines", [("passing", 0), ("failing", 2), ("nobody", 1)])
+def test_a_job_of_github_shows_each_cause_once(which: str, lines: int, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    directory = request.getfixturevalue(which)
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    done = fcvi("report", "github", str(directory), "--summary", str(summary))
+    assert done.returncode == 0, done.stderr
+    told = done.stdout.splitlines()
+    assert len(told) == lines if lines < 2 else 1 <= len(told) <= 10
+    assert all(re.match(r"::(error|warning) title=[^:,\n]*::\S", line) for line in told), told
+    written = summary.read_text()
+    assert written.startswith("before\n## FC-VI conformance\n") and "| pass |" in written
+    assert ("FCVI-8.5.4-01" in written) == (which == "failing")
+
+
+def test_what_a_device_says_is_no_command_of_the_runner(failing: Path, tmp_path: Path) -> None:
+    """A line break would begin a command, a percent sign an escape, and HTML or Markdown would be shown as such."""
+    report = json.loads((failing / "report.json").read_text())
+    evil = "x\n::set-output name=a::b\r%0A::stop <img src=x> | [a](http://b) **c** @everyone"
+    for result in report["results"]:
+        result["reason"], result["id"] = evil, "A.1" if len(result["id"]) > 5 else result["id"]
+        for finding in result["findings"]:
+            finding["message"] = evil
+    report["dut"]["implementation"] = evil
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    done = fcvi("report", "github", str(tmp_path), "--summary", str(tmp_path / "s.md"))
+    begins = ("::error title=", "::warning title=")
+    assert done.returncode == 0 and all(line.startswith(begins) for line in done.stdout.splitlines())
+    written = (tmp_path / "s.md").read_text()
+    assert "<img" not in written and "](http" not in written and "**c**" not in written and "\n::" not in written
+
+
+# ---- runs that look at other runs ----
+
+
+def test_what_failed_is_run_again(failing: Path, passing: Path, tmp_path: Path) -> None:
+    device = f"{INDEPENDENT} --fault no-retry"
+    done = fcvi("run", "--quiet", "--dut", device, "--rerun-failed", str(failing), "--report", str(tmp_path / "r"))
+    assert done.returncode == 1, done.stderr
+    before, now = (json.loads((d / "report.json").read_text())["results"] for d in (failing, tmp_path / "r"))
+    assert {r["id"] for r in now} == {r["id"] for r in before if r["verdict"] in ("fail", "error", "inconclusive")}
+    none = fcvi("run", "--rerun-failed", str(passing))
+    assert none.returncode == 0 and "every case passed there" in none.stderr and none.stdout == ""
+    assert fcvi("run", "--rerun-failed", str(failing), "--select", "D.R1").returncode == 2
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_run_ends_with_the_first_failure_that_counts(jobs: str, failing: Path, tmp_path: Path) -> None:
+    place = tmp_path / "r"
+    assert run(place, "--fail-fast", "--jobs", jobs) == 1
+    whole, ended = (json.loads((d / "report.json").read_text())["results"] for d in (failing, place))
+    assert 0 < len(ended) < len(whole) and "fail" in {r["verdict"] for r in ended}
+    if jobs == "1":
+        assert [r["verdict"] for r in ended].count("fail") == 1 and ended[-1]["verdict"] == "fail"
+    assert fcvi("judge", "--quiet", str(place)).returncode == 1
+    assert run(tmp_path / "known", "--fail-fast", "--baseline", str(failing)) in (0, 4), "what is known does not count"
+
+
+def test_a_run_is_repeated_with_other_seeds(tmp_path: Path) -> None:
+    words = ("run", "--select", "D.R1", "--seed", "5", "--times", "3", "--report", str(tmp_path / "r"), "--formats", "json")
+    done = fcvi(*words)
+    assert done.returncode == 0 and "3 runs of" in done.stdout and "0 cases were not the same in each" in done.stdout
+    seeds = [json.loads((tmp_path / "r" / str(n) / "report.json").read_text())["seed"] for n in (1, 2, 3)]
+    assert seeds == [5, 6, 7] and not (tmp_path / "r/4").exists()
+    assert fcvi(*words).returncode == 2, "the first of them is kept"
 
 
 # ---- baseline, quarantine, shards ----
@@ -269,7 +340,7 @@ def test_what_is_tested_at_last_is_not_worse(passing: Path, tmp_path: Path) -> N
     report = json.loads((passing / "report.json").read_text())
     nothing.write_text(json.dumps({**report, "results": [], "requirements": {}, "frames_checked": {}}))
     for runs, worse in (((str(nothing), str(passing)), False), ((str(passing), str(nothing)), True)):
-        done = fcvi("report", "matrix", "--json", "--out", str(tmp_path / "out"), *runs)
+        done = fcvi("report", "matrix", "--json", "--force", "--out", str(tmp_path / "out"), *runs)
         changed = [row["worse"] for row in json.loads(done.stdout)["rows"] if row["kind"] == "requirement" and row["changed"]]
         assert changed and set(changed) == {worse}
 
@@ -301,21 +372,36 @@ def test_the_action_says_what_fcvi_understands(filled: bool) -> None:
     assert {name.lower() for name in names} == set(action["inputs"])
     values = FILLED if filled else {name: action["inputs"][name.lower()].get("default", "ref") for name in names}
     (words,) = _shell([steps[0]["run"]], **values)
+    (shown,) = _shell([steps[1]["run"]], **values, GITHUB_STEP_SUMMARY="s.md")
+    assert parser("report").parse_args(shown).directory == Path(values["REPORT"])
     args = parser("run").parse_args(words)
     assert args.dut == values["DUT"] and str(args.pics) == (values["PICS"] or "None")
     assert action["outputs"]["sarif"]["value"].endswith("/report.sarif")
 
 
-def test_the_gitlab_template_says_what_fcvi_understands() -> None:
+def test_the_gitlab_template_says_what_fcvi_understands(tmp_path: Path) -> None:
     template = yaml.safe_load((PIPELINE / "fcvi.gitlab-ci.yml").read_text())
     number = template["fcvi"]["parallel"]
     environment = {**template["variables"], "CI_NODE_INDEX": "2", "CI_NODE_TOTAL": str(number)}
     (words,) = _shell(template["fcvi"]["script"], **environment)
     assert parser("run").parse_args(words).shard == (2, number)
-    (words,) = _shell(template["fcvi-report"]["script"])
+    for place in ("fcvi-1", "fcvi-2", "fcvi-3", "fcvi-report"):
+        (tmp_path / place).mkdir()
+    (words,) = _shell([f"cd {tmp_path}", *template["fcvi-report"]["script"]])
     args = parser("report").parse_args(words)
-    assert [str(p) for p in args.parts] == [f"fcvi-{n + 1}" for n in range(number)]
+    assert [str(p) for p in args.parts] == ["fcvi-1", "fcvi-2", "fcvi-3"], "as many as there are, whatever the number is"
     assert template["fcvi-report"]["artifacts"]["reports"]["junit"] == f"{args.out}/junit.xml"
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_the_jenkinsfile_says_what_fcvi_understands(filled: bool) -> None:
+    text = (PIPELINE / "Jenkinsfile").read_text()
+    lines = re.findall(r"^\s*(fcvi .*)$", text, re.M)
+    values = FILLED if filled else {"DUT": "ref", "PICS": "", "BASELINE": "", "QUARANTINE": ""}
+    (words,) = _shell(lines, **{**values, "REPORT": "fcvi-report"})
+    args = parser("run").parse_args(words)
+    assert args.dut == values["DUT"] and args.force and str(args.report) == "fcvi-report"
+    assert "junit 'fcvi-report/junit.xml'" in text and text.count("{") == text.count("}")
 
 
 CONTAINER = (PIPELINE / "Containerfile").read_text()

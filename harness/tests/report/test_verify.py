@@ -29,12 +29,12 @@ class3 = true
 name = "Example Test House"
 number = "ETH-1/2027"
 customer = "Vendor Ltd"
-issued = 2027-01-31
+issued = 2126-01-31
 [item]
 serial = "SN 1"
 firmware = "2.7.1"
 firmware_sha256 = "%s"
-received = 2027-01-12
+received = 2021-01-12
 """ % ("a" * 64)
 
 Edit = Callable[[Path], object]
@@ -207,7 +207,7 @@ CERTIFICATE: dict[str, Edit] = {
     **{f"null {name}": in_certificate(setting(name, to=None)) for name in certificate.members() if name not in _HELD},
     "conformant": in_certificate(setting("outcome", to="conformant")),
     "another number": in_certificate(setting("number", to="ETH-2/2027")),
-    "issued later": in_certificate(setting("issued", to="2029-01-31")),
+    "issued later": in_certificate(setting("issued", to="2129-01-31")),
     "another date": in_certificate(setting("date", to="2020-01-01T00:00:00Z")),
     "another customer": in_certificate(setting("lab", "customer", to="Other Ltd")),
     "another serial": in_certificate(setting("item", "serial", to="SN 2")),
