@@ -9,7 +9,7 @@ import sys
 
 from . import __version__
 from .commands import modules
-from .engine.words import complain
+from .engine.words import complain, near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class RawFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Usage errors are one line, and an option has its whole name: half of one is no other's."""
 
+    innermost: Parser  # of those that have begun to read the words of the command
+
     def __init__(self, *, formatter_class: Any = Formatter, **options: Any) -> None:
         super().__init__(formatter_class=formatter_class, allow_abbrev=False, **options)
 
@@ -107,6 +109,44 @@ class Parser(argparse.ArgumentParser):
                 raise
             what = _VALUES.get(str(action.metavar), "a value that it takes")
             raise argparse.ArgumentError(action, f"{arg_string!r} is not {what}") from None
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """One of the values that there are; what is none is told with those that are near."""
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        what = str(action.metavar).lower()
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(f"there is no {what} {value!r}{near(str(value), known)}; there are {', '.join(known)}")
+        raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(known)}{near(str(value), known)}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it. The parser of the command that is named is remembered, for what is said of words that it does not
+        know."""
+        Parser.innermost = self
+        if not args and self._subparsers is not None:
+            self.bare()
+        if self._subparsers is not None and args[0].startswith("-") and args[0] not in self._option_string_actions:
+            self.refuse(args[:1])
+        return super().parse_known_args(args, namespace)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it; unknown words are told by the command that does not know them."""
+        found, left = self.parse_known_args(args, namespace)
+        if left:
+            Parser.innermost.refuse(left)
+        return found
+
+    def refuse(self, left: list[str]) -> NoReturn:
+        """Unknown words, with the options that are near to the first. They end the command."""
+        word = left[0].partition("=")[0]
+        options = [option for action in self._actions if action.help != argparse.SUPPRESS for option in action.option_strings]
+        self.error(f"unrecognized arguments: {' '.join(left)}{near(word, options) if word.startswith('-') else ''}")
+
+    def bare(self) -> NoReturn:
+        """Nothing was asked for: the help says what there is. It ends the command."""
+        self.print_help()
+        self.error(f"name {'a command' if self.prog == 'fcvi' else 'an action'}")
 
     def error(self, message: str) -> NoReturn:
         complain(f"{message}; see `{self.prog} --help`", self.prog)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Callable, Mapping, Optional
 
+from .bins import Batch, Bins
 from .frames import Frames
 from .medium import Medium
 from fcvi.engine.attachment import Dut, DutError, Unavailable
@@ -53,6 +54,8 @@ class Broken:
     steps: list[Step]
     reproduced: bool
     changes: list[str] = field(default_factory=list)  # fields that matter, in words
+    key: tuple[str, ...] = ()  # which kind of finding it is
+    before: list[Batch] = field(default_factory=list)  # the batches that were played last, this one among them
 
 
 @dataclass
@@ -90,9 +93,10 @@ class Attack:
 
     def __init__(
         self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int,
-        *, care: Care = Care(), medium: Medium = Frames(),
+        *, care: Care = Care(), medium: Medium = Frames(), bins: Optional[Bins] = None,
     ) -> None:  # fmt: skip
-        """medium: the wire."""
+        """medium: the wire. bins: what tells findings apart; None: each is one of its own."""
+        self.bins = bins
         self._dut = RecordingDut(dut)
         self._pics = pics
         self._pixit = pixit
@@ -110,7 +114,8 @@ class Attack:
         return names
 
     def batch(self, seed: int, state: str) -> Optional[Broken]:
-        """One batch; what broke the device is cut down at once, as long as it can be attached again (see gone)."""
+        """One batch; what broke the device is cut down at once, as long as it can be attached again (see gone). None: nothing did,
+        or it did as an earlier batch (see bins)."""
         steps: list[Step] = []
         outcome = self._run(seed, state, None, steps)
         self.tally.batches += 1
@@ -119,9 +124,16 @@ class Attack:
         for step in steps:
             name = self.medium.name_of(step.frame)
             self.tally.by_kind[name] = self.tally.by_kind.get(name, 0) + 1
+        if self.bins is not None:
+            self.bins.played(Batch(seed, state, steps))
         if not outcome.kind:
             return None
-        return self._cut_down(Broken(seed, state, outcome, steps, False))
+        found = Broken(seed, state, outcome, steps, False)
+        if self.bins is not None:
+            found.key, found.before = self.bins.key(outcome.kind, outcome.reason, state), list(self.bins.last)
+            if self.bins.count(found.key) > 1:
+                return None
+        return self._cut_down(found)
 
     def unserved(self, states: list[str]) -> dict[str, str]:
         """By state, the call that the unharmed device does not serve and that the state or the probe needs. What else goes wrong

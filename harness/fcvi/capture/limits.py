@@ -29,7 +29,9 @@ class Limits:
         return not self.findings or findings < self.findings
 
     def hint(self, words: str) -> str:
-        """The same words. Where they say that memory ran out, the option that gives more follows them."""
+        """The same words. Where an option would help, it follows them."""
+        if words.endswith("unknown file format"):
+            return f"{words}; --from hex reads a text of hexadecimal numbers"
         if not words.endswith("out of memory") and "out of memory for" not in words:
             return words
         return f"{words}; the reader may take {self.memory} MiB: --limits memory=MIB gives it more" if self.memory else words

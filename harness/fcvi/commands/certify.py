@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from fcvi.engine.folder import Folder
 from fcvi.engine.words import complain, told
 from fcvi.report import certificate, manifest, pdf, verify as verification
 from . import run as run_command
+
+#: What can write certificate.pdf, in the order in which they are asked.
+_PDF_TOOLS = ("weasyprint", "chromium")
 
 
 def add_parser(commands: Any) -> None:
@@ -62,13 +66,31 @@ def run(args: argparse.Namespace) -> int:
     if args.shard != (1, 1):
         complain("--shard: a certification runs every case; share a run out instead")
         return 2
+    status = _can_end(args)
+    if status:
+        return status
     if args.resume is not None and _lacks_a_signature_only(args):
         return _finished(args, args.resume)
+    args.written = False
     status = run_command.run(args)
-    if _is_certified(args.report):
+    if args.written:  # else what is in the directory is not of this command
         status = _finished(args, args.report) or status
         _tell_of_strangers(args.report)
     return status
+
+
+def _can_end(args: argparse.Namespace) -> int:
+    """Whether what comes after the last case can be done, said before the first one: a status, 0 when it can."""
+    try:
+        if args.sign is not None:
+            manifest.try_key(args.sign)
+    except FileError as error:
+        complain(f"--sign {error}")
+        return 2
+    if args.pdf and not any(shutil.which(tool) for tool in _PDF_TOOLS):
+        complain(f"--pdf: neither {' nor '.join(_PDF_TOOLS)} is here; install one, or print certificate.html")
+        return 3
+    return 0
 
 
 def _lacks_a_signature_only(args: argparse.Namespace) -> bool:

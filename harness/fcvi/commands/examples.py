@@ -45,6 +45,7 @@ _REPORT = """files that --report writes:
   report.html    the report for people; one file without network access
   report.json    the report for machines; the other files are made from it
   junit.xml      the results for a CI server
+  report.sarif   the findings for a code host
   report.tap     the results in the Test Anything Protocol
   *.pcapng       the frames of one case each, with findings as comments
   evidence/      what the verdicts follow from; fcvi judge reads it

@@ -22,6 +22,7 @@ from fcvi.explore.program import ExplorationError, Outcome, explore_all, scenari
 from fcvi.explore.report import ladder, pcapng
 from fcvi.engine.files import encoded, write_file
 from fcvi.engine.words import complain, why
+from . import place
 from .values import whole
 
 
@@ -51,6 +52,7 @@ def add_parser(commands: Any) -> None:
                    help="Visit no more states than this.")  # fmt: skip
     p.add_argument("--jobs", type=whole(1, 256), default=1, metavar="N", help="Explore so many scenarios at a time (default 1).")
     p.add_argument("--out", type=Path, default=Path("."), metavar="DIR", help="Write captures and diagrams there (default .).")
+    place.force(p)
     p.set_defaults(run=run)
 
 
@@ -101,6 +103,7 @@ def _explore(args: argparse.Namespace) -> int:
             listed = json.dumps({"scenario": scenario.name, "title": scenario.title})
             print(listed if args.json else f"{scenario.name:<26} {scenario.title}")
         return 0
+    place.refuse_what_is_kept("--out", args.out, args.force)
     if not args.json:
         print(f"{'scenario':<26} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)
     outcomes = explore_all(names, _settings(args), args.jobs, lambda outcome: _say(outcome, args.json))

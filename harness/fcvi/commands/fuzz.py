@@ -2,9 +2,10 @@
 
 After each batch the device is probed: it has to make a connection, carry a Message each way and disconnect. What breaks it is
 cut down and written to --out: a capture with the calls beside it, which fcvi replay plays (0: the device still does as it
-did), and a file that --repeat takes; of VI/TCP the file alone. A finding is "dead" (it ended, hung or broke the DUT protocol,
-or --health-cmd said that it is ill), "stuck" (the probe failed) or "malformed" (it sent a frame that is wrong whatever it had
-heard).
+did), and a file that --repeat takes; of VI/TCP the file alone. before.json has the last batches. What a later batch breaks in the
+same way (the same stack on the device's standard error, the same signal, the same answer) is the same finding, and is counted. A
+finding is "dead" (it ended, hung or broke the DUT protocol, or --health-cmd said that it is ill), "stuck" (the probe failed) or
+"malformed" (it sent a frame that is wrong whatever it had heard).
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import argparse
 import json
 import shlex
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from fcvi.engine import interrupt, pics as pics_module
+from fcvi.attack.bins import Bins
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.attack.care import Commands
 from fcvi.attack.frames import Frames
@@ -30,6 +33,7 @@ from fcvi.engine.pixit import Profile, pixit_for
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.words import complain, printable, why
+from . import place
 from .run import Progress, _us
 from .target import book, target
 from .values import counted, milliseconds, seconds, seed
@@ -38,12 +42,13 @@ _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay coul
 
 
 class Find(NamedTuple):
-    """When a finding was made: after so many batches and seconds of this campaign."""
+    """When a finding was made: after so many batches and seconds of this campaign. times: how many batches did the same."""
 
     kind: str
     state: str
     batches: int
     seconds: float
+    times: int = 1
 
 
 def add_parser(commands: Any) -> None:
@@ -70,6 +75,9 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--restart-wait", type=seconds, default=0.0, metavar="S",
                    help="Try so long to attach again to a device that died (default: once).")  # fmt: skip
     p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
+    place.force(p)
+    p.add_argument("--last", type=counted, default=8, metavar="N",
+                   help="Keep the last N batches beside each finding, in before.json (default 8).")  # fmt: skip
     p.add_argument("--repeat", type=Path, metavar="FILE", help="Play only the steps of this earlier finding.")
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
     p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
@@ -90,10 +98,19 @@ def as_json(found: Broken, medium: Medium) -> dict[str, Any]:
         "seed": found.seed,
         "reproduced": found.reproduced,
         "changes": found.changes,
-        "steps": [
-            {"wait_us": s.wait_us, **medium.to_json(s.frame), "origin": s.origin.data.hex()} for s in found.steps
-        ],
+        "steps": _steps(found.steps, medium),
     }
+
+
+def _steps(steps: list[Step], medium: Medium) -> list[dict[str, Any]]:
+    return [{"wait_us": s.wait_us, **medium.to_json(s.frame), "origin": s.origin.data.hex()} for s in steps]
+
+
+def _before(found: Broken, medium: Medium) -> list[dict[str, Any]]:
+    """The last batches, the one of the finding among them: what --repeat reads, each by itself."""
+    return [
+        {"fcvi-fuzz": 1, "seed": batch.seed, "state": batch.state, "steps": _steps(batch.steps, medium)} for batch in found.before
+    ]
 
 
 def read(path: Path, medium: Medium) -> tuple[int, str, list[Step]]:
@@ -117,6 +134,7 @@ def _write(folder: Path, found: Broken, medium: Medium) -> Path:
     place = folder / f"{found.outcome.kind}-{found.state}-{found.seed}"
     place.mkdir(parents=True, exist_ok=True)
     write_file(place / "finding.json", encoded(json.dumps(as_json(found, medium), indent=1) + "\n"))
+    write_file(place / "before.json", encoded(json.dumps(_before(found, medium), indent=1) + "\n"))
     if medium.streams:
         return place  # a recording of streams is played from a report directory only; --repeat plays this
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
@@ -155,6 +173,8 @@ def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path
 
 def run(args: argparse.Namespace) -> int:
     """Attack, tell, and give the exit status."""
+    if args.out is not None:
+        place.ready("--out", args.out, args.force, ("*/finding.json",))
     try:
         device = args.target = target(args)
         if device.book.attack is None:
@@ -168,7 +188,8 @@ def run(args: argparse.Namespace) -> int:
         if device.on_a_wire and not device.agent:
             raise AttachError(f"--dut {device.kind}: needs --agent here: its upper tester brings the device into a "
                               "state, and probes it")  # fmt: skip
-        dut = device.attach(rpc_timeout_s=args.rpc_timeout)
+        log = tempfile.NamedTemporaryFile(prefix="fcvi-fuzz-", suffix=".log")  # pylint: disable=consider-using-with
+        dut = device.attach(rpc_timeout_s=args.rpc_timeout, log=Path(log.name))
         if not device.book.streams and not pics_module.is_of_2007(dut.pics):
             dut.close()
             raise AttachError(f"--dut {device}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "
@@ -186,7 +207,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
-        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, care=care, medium=medium)
+        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, care=care, medium=medium,
+                        bins=Bins(Path(log.name), args.last))  # fmt: skip
         if numbers is not None and not attack.understood():
             raise Unavailable(f"the device has not shown that it speaks profile {numbers.name} (V03); name its own with --profile")
         return _repeat(args, attack, *repeat) if repeat is not None else _attack(args, attack)
@@ -204,6 +226,7 @@ def run(args: argparse.Namespace) -> int:
         return 3
     finally:
         dut.close()
+        log.close()
 
 
 def _medium(numbers: Optional[Profile]) -> Medium:
@@ -242,11 +265,13 @@ def _attack(args: argparse.Namespace, attack: Attack) -> int:
     started = time.monotonic()
     progress = Progress(args.progress)
     finds: list[Find] = []
+    keys: list[tuple[str, ...]] = []
     try:
         for i in range(args.batches):
             state = states[i % len(states)]
             broken = attack.batch(args.seed + i, state)
             if broken is not None:
+                keys.append(broken.key)
                 finds.append(Find(broken.outcome.kind, state, i + 1, round(time.monotonic() - started, 3)))
                 _tell(args, broken, attack.medium)
             progress.update(i + 1, args.batches, state)
@@ -255,6 +280,8 @@ def _attack(args: argparse.Namespace, attack: Attack) -> int:
                 break
     finally:
         progress.stop()
+    counts = attack.bins.counts if attack.bins is not None else {}
+    finds = [find._replace(times=counts.get(key, 1)) for find, key in zip(finds, keys)]
     _summary(args, attack, finds)
     if attack.gone:
         complain(f"cannot attach again: {attack.gone}")
@@ -276,4 +303,5 @@ def _summary(args: argparse.Namespace, attack: Attack, finds: list[Find]) -> Non
     for why_not, count in sorted(tally.refused.items()):
         print(printable(f"{count} batches without a verdict: {why_not}"))
     for find in finds:
-        print(f"found:  {find.kind} in state {find.state} after {find.batches} batches, {find.seconds} s")
+        when = f"after {find.batches} batches, {find.seconds} s; {find.times} times in all"
+        print(f"found:  {find.kind} in state {find.state} {when}")

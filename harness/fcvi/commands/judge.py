@@ -21,6 +21,7 @@ from fcvi.engine.results import RunReport
 from fcvi.report import certificate_files, derived, text, waive
 from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain, why
+from . import place
 from .values import cases, own_cases, waivers
 
 
@@ -31,6 +32,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--out", metavar="DIR2", type=Path, help="Write all files there, and only compare DIR.")
     p.add_argument("--json", action="store_true", help="Print the computed report.json.")
     p.add_argument("--quiet", action="store_true", help="Print no text report.")
+    place.force(p)
     cases(p)
     waivers(p)
     p.set_defaults(run=run)
@@ -38,6 +40,8 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge."""
+    if args.out is not None:
+        place.ready("--out", args.out, args.force)
     try:
         run_of = opened(args.directory)
         if not own_cases(args):

@@ -30,6 +30,7 @@ from fcvi.learn.teacher import Teacher
 from fcvi.random.campaign import Attachment
 from fcvi.random.choose import able
 from fcvi.random.decided import decisions
+from . import place
 from .run import _us
 from .target import target
 from .values import counted, milliseconds, seconds
@@ -51,6 +52,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--answers", type=Path, metavar="FILE",
                    help="Read the answers of earlier runs there, and add those of this run.")  # fmt: skip
     p.add_argument("--out", type=Path, metavar="DIR", help="Write machine.json, machine.dot and machine.svg there.")
+    place.force(p)
     p.add_argument("--most", type=counted, default=20, metavar="N",
                    help="With diff: print no more differences than this (default 20).")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print the machine, or one object for each difference, a line each.")
@@ -114,6 +116,8 @@ class _Line:
 
 
 def _learn(args: argparse.Namespace) -> int:
+    if args.out is not None:
+        place.ready("--out", args.out, args.force, ("machine.*",))
     player = Attachment(target(args), args.rpc_timeout, _us(args.r_a_tov)).player()
     line = _Line(args.progress)
     try:

@@ -605,6 +605,16 @@ def _all(args: Arguments) -> _Sum:
     return total
 
 
+def _can_write(args: Arguments) -> None:
+    """The file of --sarif can be written: said before the captures are read. Raises UsageError, OSError."""
+    if args.sarif:
+        from pathlib import Path
+
+        from .place import ready_file
+
+        ready_file("--sarif", Path(str(args.sarif)))
+
+
 def run(args: Arguments) -> int:
     """Lint."""
     try:
@@ -626,6 +636,7 @@ def run(args: Arguments) -> int:
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:
         complain("- stands alone with --ring and --jobs; see `fcvi lint --help`", "fcvi lint")
         return 2
+    _can_write(args)
     args.paint, args.dumps = PLAIN if args.json else paint_for(sys.stdout), {}
     if _in_jobs(args):
         return _lint(args, lambda data: _write_sarif(args, data))

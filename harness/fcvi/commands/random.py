@@ -30,6 +30,7 @@ from fcvi.random import against, write
 from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
 from fcvi.random.word import Word, parse
+from . import place
 from .run import _us
 from .target import target
 from .values import counted, milliseconds, seconds
@@ -51,6 +52,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--word", metavar="WORD", help="Play only this word, as a finding prints it, with its --seed.")
     p.add_argument("--letters", action="store_true", help="Print the letters and settings that there are, and end.")
     p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
+    place.force(p)
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
     p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
     p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
@@ -85,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
     """Play, tell, and give the exit status."""
     if args.letters:
         return _list()
+    if args.out is not None:
+        place.ready("--out", args.out, args.force, ("*/word.json", "*/frames.toml"))
     device = target(args)
     if args.jobs > 1 and not device.repeatable:
         complain(f"--jobs {args.jobs}: {device} is one device; only ref and exec: can be attached again")

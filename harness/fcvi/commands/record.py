@@ -15,6 +15,7 @@ from fcvi.engine.evidence import FOLDER, stem
 from fcvi.engine.files import FileError
 from fcvi.engine.words import complain, why
 from fcvi.replay import keep, trace
+from . import place
 
 
 def recording(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
@@ -22,6 +23,7 @@ def recording(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]
     if "evidence" not in args.formats:
         complain("--record needs the evidence of the run: leave evidence in --formats")
         return 2
+    place.ready("--record", args.record, args.force, ("*.pcapng",))
     if args.report is not None:
         return _worst(run(args), lambda: _keep(args.report, args.record))
     with tempfile.TemporaryDirectory(prefix="fcvi-") as scratch:

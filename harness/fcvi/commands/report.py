@@ -3,6 +3,9 @@
 ``fcvi report merge --out DIR A B ...`` joins the parts of a run that was shared out with ``--shard K/N``, and judges the whole;
 its exit status is that of the run. What the parts waived counts again: give --baseline and --quarantine once more.
 
+``fcvi report github DIR`` prints what did not pass as annotations of a GitHub job, a line for each cause, and adds a summary to
+--summary FILE. The exit status is 0: the run has given its own.
+
 ``fcvi report matrix --out DIR A B C ...`` sets several runs (implementations, or versions of a firmware) beside each other: by
 clause and by case, what changed first, as one page and as CSV.
 
@@ -18,12 +21,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine.files import FileError, encoded, write_file
+from fcvi.engine.files import FileError, damage, encoded, read_json, write_file
 from fcvi.engine.folder import Folder
 from fcvi.engine.rejudge import rejudge
 from fcvi.engine.runner import exit_status
-from fcvi.engine.words import complain
-from fcvi.report import FORMATS, diff, matrix, merge, text, waive, write_report
+from fcvi.engine.words import complain, why
+from fcvi.report import FORMATS, diff, github, matrix, merge, text, waive, write_report
+from . import place
 from .values import waivers
 
 
@@ -43,8 +47,14 @@ def add_parser(commands: Any) -> None:
     waivers(m)
     m.add_argument("parts", metavar="PART", type=Path, nargs="+", help="This is the report directory of a part.")
     m.set_defaults(run=join)
+    g = actions.add_parser("github", help="Show a run in a job of GitHub: annotations and a summary.", description=__doc__)
+    g.add_argument("directory", metavar="DIR", type=Path, help="This is a report directory or a report.json.")
+    g.add_argument("--summary", metavar="FILE", type=Path,
+                   help="Add the summary, as Markdown, to this file (the runner names it in GITHUB_STEP_SUMMARY).")  # fmt: skip
+    g.set_defaults(run=annotate)
     t = actions.add_parser("matrix", help="Set several runs beside each other, as HTML and CSV.", description=__doc__)
     t.add_argument("--out", metavar="DIR", type=Path, required=True, help="Write matrix.html and matrix.csv there.")
+    place.force(t)
     t.add_argument("--json", action="store_true", help="Print the table as one JSON object, not what was written.")
     t.add_argument("runs", metavar="RUN", nargs="+",
                    help="This is a report directory or a report.json, perhaps after NAME=; the oldest is first.")  # fmt: skip
@@ -79,7 +89,7 @@ def join(args: argparse.Namespace) -> int:
         complain(line)
     try:
         with Folder(args.out, ours=True) as folder:
-            merge.note_waived(folder, report.waived)
+            merge.note_waived(folder, report.waived, report.baseline)
             write_report(folder, report, [name for name in FORMATS if name != "evidence"])
     except OSError as error:
         complain(f"--out {args.out}: {error.strerror or error}")
@@ -90,8 +100,33 @@ def join(args: argparse.Namespace) -> int:
     return exit_status(report)
 
 
+def annotate(args: argparse.Namespace) -> int:
+    """Annotations, and the summary."""
+    file = args.directory / "report.json" if args.directory.is_dir() else args.directory
+    try:
+        report = read_json(file)
+        lines, told = github.annotated(report), github.summary(report)
+    except FileError as error:
+        complain(error)
+        return 2
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        complain(f"{file}: not a report.json of this version of fcvi ({damage(error)})")
+        return 2
+    for line in lines:
+        print(line)
+    if args.summary is not None:
+        try:
+            with open(args.summary, "ab") as summary:
+                summary.write(encoded(told))
+        except OSError as error:
+            complain(f"--summary {args.summary}: cannot write there: {why(error)}")
+            return 3
+    return 0
+
+
 def tabulate(args: argparse.Namespace) -> int:
     """Write the matrix."""
+    place.refuse_what_is_kept("--out", args.out, args.force, ("matrix.html", "matrix.csv"))
     try:
         table = matrix.build([matrix.load(word) for word in args.runs])
     except FileError as error:

@@ -12,20 +12,21 @@ from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.live.privileges import as_caller, keeps_writing
-from fcvi.engine import interrupt
-from fcvi.engine.evidence import FOLDER, JOURNAL, Store
+from fcvi.engine import deviation, interrupt
+from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.evidence import FOLDER, JOURNAL, Store, load_run
 from fcvi.engine.files import FileError
 from fcvi.engine.folder import Folder
 from fcvi.engine.pics import PicsError
 from fcvi.report import FORMATS, clear, explain, text, waive, write_report
 from fcvi.report.commit import commit
-from fcvi.engine.results import RunReport
+from fcvi.engine.results import Result, RunReport, Verdict
 from fcvi.engine.target import Target
 from fcvi.engine.jobs import number_of_jobs
-from fcvi.engine.words import complain, printable, why
+from fcvi.engine.words import UsageError, complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
-from . import target as target_module
-from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed, waivers
+from . import place, target as target_module
+from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed, waivers, whole
 
 
 def add_parser(commands: Any) -> None:
@@ -35,6 +36,13 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
                    help=f"Write only these files of {','.join(FORMATS)} (default: all).")  # fmt: skip
     waivers(p)
+    p.add_argument("--rerun-failed", metavar="OLD", type=Path,
+                   help="Run only what did not pass in OLD, a report directory or report.json.")  # fmt: skip
+    p.add_argument("--fail-fast", action="store_true", help="End after the first case that fails and counts; report what has run.")
+    p.add_argument("--fail-on", choices=("shall", "should"), default="shall",
+                   help="Give status 1 for what breaks a shall (default), or for a should too.")  # fmt: skip
+    p.add_argument("--times", type=whole(1, 1_000_000), default=1, metavar="N",
+                   help="Run so many times, with the next seed each time, into DIR/1, DIR/2, ...")  # fmt: skip
     cases(p)
     p.add_argument("--record", metavar="DIR", type=Path,
                    help="Keep each case in DIR as a capture with its calls, which fcvi replay plays.")  # fmt: skip
@@ -72,6 +80,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--seed", type=seed, default=1, metavar="N",
                    help="Draw everything from this seed: the same seed gives the same run (default 1).")  # fmt: skip
     p.add_argument("--report", type=Path, default=report, metavar="DIR", help="Write the files of the report into DIR.")
+    place.force(p)
     p.add_argument("--resume", type=Path, metavar="DIR",
                    help="Go on with the run in DIR that was cut off, with its cases; name its device again.")  # fmt: skip
     p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, or 500 with a real clock).")
@@ -89,7 +98,8 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--quiet", action="store_true", help="Print no text report; give only the exit status and the files.")
     p.add_argument("--verbose", action="store_true", help="Print the steps of every case that did not pass.")
     p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None, cases=None,
-                   watch=False, step=False, debug="", record=None)  # fmt: skip
+                   watch=False, step=False, debug="", record=None, rerun_failed=None, fail_fast=False, fail_on="shall",
+                   times=1, outcome=None)  # fmt: skip
 
 
 def _formats(value: str) -> tuple[str, ...]:
@@ -142,18 +152,20 @@ class Progress:
 
 
 def _open(args: argparse.Namespace) -> Optional[Folder]:
-    """The report directory, empty of earlier reports; with --resume, as it is. Raises OSError."""
+    """The report directory, empty of earlier reports; with --resume, as it is. Raises OSError, UsageError."""
     if args.report is None:
         return None
+    place.refuse_file("--report", args.report)
     with as_caller() if args.target.takes_an_interface else nullcontext():
         folder = Folder(args.report, ours=True)
         try:
             folder.refuse_link(FOLDER)
             if args.resume is None:
+                place.refuse_what_is_kept("--report", args.report, args.force)
                 clear(folder)
                 folder.remove(f"{FOLDER}/{JOURNAL}")
                 folder.write("dut.log", b"")
-        except OSError:
+        except (OSError, UsageError):
             folder.close()
             raise
     return folder
@@ -197,6 +209,9 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 and (args.step or args.debug):
         complain("--step and --debug show one device: leave out --jobs")
         return 2
+    if args.times > 1 and (args.resume is not None or args.watch or args.record is not None):
+        complain("--times: leave out --resume, --watch and --record, which are about one run")
+        return 2
     args.target = target_module.target(args)
     if args.jobs > 1 and args.target.calls_alone:
         complain(f"--dut {args.target} tries one provider, whose NICs two processes would share: --jobs is left aside, and the "
@@ -204,18 +219,43 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         from .watch import watch
 
-        args.watch = False
+        if args.report is not None:
+            place.refuse_what_is_kept("--report", args.report, args.force)
+        args.watch, args.force = False, True  # each round replaces the report of the one before
         return watch(args, run)
     if not own_cases(args):
         return 2
     target_module.selected(args)
     if args.baseline is not None:
         target_module.refuse_another_book("--baseline", args.baseline, args.target)
+    if args.rerun_failed is not None and not _rerun(args):
+        return 0
+    if args.times > 1:
+        from .again import several
+
+        return several(args, _opened)
     if args.record is not None:
         from .record import recording
 
         return recording(args, _opened)
     return _opened(args)
+
+
+def _rerun(args: argparse.Namespace) -> bool:
+    """Select what failed in the earlier run; false when nothing did. Raises UsageError."""
+    from .again import failed_in
+
+    if args.select is not None or args.resume is not None:
+        raise UsageError("--rerun-failed selects by itself: leave out --select and --resume")
+    target_module.refuse_another_book("--rerun-failed", args.rerun_failed, args.target)
+    try:
+        failed = failed_in(args.rerun_failed)
+    except FileError as error:
+        raise UsageError(f"--rerun-failed {error}") from error
+    args.select = ",".join(failed)
+    if not failed:
+        complain(f"--rerun-failed {args.rerun_failed}: every case passed there, so nothing is run")
+    return bool(failed)
 
 
 def _opened(args: argparse.Namespace) -> int:
@@ -227,9 +267,18 @@ def _opened(args: argparse.Namespace) -> int:
         if not args.resume.is_dir():
             complain(f"--resume {args.resume}: no report directory")
             return 2
+        if args.force:
+            complain("--resume keeps what is there: leave out --force")
+            return 2
         args.report = args.resume
     try:
+        if args.resume is not None and _whole(args.resume):
+            return _judged(args)
+        waived = waive.load(args.baseline, args.quarantine)
         folder = _open(args)
+    except FileError as error:
+        complain(error)
+        return 2
     except OSError as error:
         complain(f"--report {args.report}: cannot write there: {why(error)}")
         return 3
@@ -238,14 +287,31 @@ def _opened(args: argparse.Namespace) -> int:
             complain(f"--report {args.report}: the directory is another user's, and root gives up its privileges once the "
                      "interface is open: name a directory of root's")  # fmt: skip
             return 2
-        return _run(args, folder)
+        return _run(args, folder, waived)
     finally:
         interrupt.release()
         if folder is not None:
             folder.close()
 
 
-def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
+def _whole(directory: Path) -> bool:
+    """Whether no case is left to run. Raises FileError."""
+    run = load_run(directory)
+    cases = run["cases"] if isinstance(run.get("cases"), list) else []
+    tried = any(isinstance(case, dict) and case.get("not_run") != "error" for case in cases)
+    return "incomplete" not in run and tried
+
+
+def _judged(args: argparse.Namespace) -> int:
+    """A run that is complete is gone on with by judging it: what is missing of its report is written, and its status is given."""
+    from . import judge
+
+    complain(f"--resume {args.resume}: the run is complete; it is judged again from its evidence")
+    waivers_of = {"baseline": args.baseline, "quarantine": args.quarantine}
+    return judge.run(argparse.Namespace(directory=args.resume, out=None, json=False, quiet=args.quiet, cases=None, **waivers_of))
+
+
+def _run(args: argparse.Namespace, folder: Optional[Folder], waived: waive.Waivers) -> int:
     progress = Progress("never" if args.step else args.progress)
     try:
         try:
@@ -253,7 +319,8 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         except AttachError as error:
             complain(error)
             return error.status
-        waived = waive.load(args.baseline, args.quarantine)
+        if args.fail_fast:
+            chosen.enough = lambda result: _counts(result, chosen, waived)
         report = run_cases(chosen, lambda done, total, result: progress.update(done, total, result.id))
     except FileError as error:
         complain(error)
@@ -272,6 +339,9 @@ def _run(args: argparse.Namespace, folder: Optional[Folder]) -> int:
         report.last_words = explain.last_words(folder.read("dut.log"))
     for line in waive.apply(report, *waived):
         complain(line)
+    if report.ended_after:
+        complain(f"--fail-fast: ended after {report.ended_after}; {report.not_tried} cases were not run")
+    args.outcome = report
     return finish(args, report, chosen.store, folder)
 
 
@@ -283,6 +353,15 @@ def _given(args: argparse.Namespace, target: Target) -> str:
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]
     return shlex.join(words)
+
+
+def _counts(result: Result, chosen: RunOptions, waived: waive.Waivers) -> bool:
+    """Whether a case failed, and neither a declaration nor a waiver covers it."""
+    if result.verdict not in (Verdict.FAIL, Verdict.ERROR):
+        return False
+    if deviation.declared(result, chosen.declaration.deviations):
+        return False
+    return not waive.why(result, *waived, on=chosen.date)
 
 
 def _not_run(args: argparse.Namespace, report: RunReport, folder: Optional[Folder]) -> int:
@@ -306,10 +385,26 @@ def _write(args: argparse.Namespace, report: RunReport, store: Optional[Store], 
     write_report(folder, report, [name for name in args.formats if name != "evidence"])
 
 
+def _recommended(report: RunReport) -> int:
+    """1 when a case saw that the device does not do what the standard recommends, which is told."""
+    levels = load_catalogue().levels
+    found = [(r.id, f) for r in report.results for f in r.findings if f.erratum is None and levels.get(f.requirement) == "should"]
+    for ident, finding in found[:20]:
+        what = f"{finding.message} (seen {finding.seen}, recommended {finding.required})"
+        complain(f"--fail-on should: {ident}: {finding.requirement}: {what}")
+    if len(found) > 20:
+        complain(f"--fail-on should: and {len(found) - 20} more, which the report has")
+    return 1 if found else 0
+
+
 def _goes_on(args: argparse.Namespace) -> str:
     """The command that goes on with the run. It names the device again: evidence alone attaches none."""
-    device = () if args.dut == "ref" else ("--dut", args.dut, *args.target.options)
-    return shlex.join(("fcvi", "certify" if args.certification else "run", "--resume", str(args.report), *device))
+    words = ["fcvi", "certify" if args.certification else "run", "--resume", str(args.report)]
+    words += [] if args.dut == "ref" else ["--dut", args.dut, *args.target.options]
+    words += ["--jobs", str(args.jobs)] if args.jobs > 1 else []
+    if args.certification:
+        words += (["--sign", str(args.sign)] if args.sign is not None else []) + (["--pdf"] if args.pdf else [])
+    return shlex.join(words)
 
 
 def finish(
@@ -319,6 +414,7 @@ def finish(
     failed: Optional[OSError] = None
     try:
         _write(args, report, store, folder)
+        args.written = folder is not None and not report.interrupted
     except OSError as error:
         failed = error
     interrupt.release()  # whoever reads what is printed may be slow
@@ -330,7 +426,7 @@ def finish(
         print(text.render(report, verbose=args.verbose), end="")
         if args.report is not None and failed is None:
             print(f"report: {printable(args.report / 'report.json' if 'json' in args.formats else args.report)}")
-            if report.certification:
+            if report.certification and not report.interrupted:
                 where = f"{args.report / 'certificate.html'}; check it with fcvi certify --verify {shlex.quote(str(args.report))}"
                 print(f"certificate: {printable(where)}")
     if failed is not None:
@@ -340,4 +436,5 @@ def finish(
         again = f"; {_goes_on(args)} goes on" if store is not None and store.begun else ""
         complain(f"interrupted by {report.interrupted}: not every case has run{again}")
         return 3
-    return exit_status(report)
+    status = exit_status(report)
+    return _recommended(report) or status if args.fail_on == "should" and status in (0, 4) else status

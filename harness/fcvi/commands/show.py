@@ -15,7 +15,7 @@ from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_o
 from fcvi.engine.page import page
 from fcvi.engine.protocol import Protocol, listed, put_in_force, registered
 from fcvi.engine.results import Verdict
-from fcvi.engine.words import complain
+from fcvi.engine.words import complain, near
 from fcvi.report import steps
 from . import differences, mapping
 from .target import book as book_option, named
@@ -154,8 +154,15 @@ def run(args: argparse.Namespace) -> int:
     for book in books if args.asked else dict.fromkeys((*books, *registered())):
         if _shown(wanted, book, args.json):
             return 0
-    complain(f"show {wanted}: no such case, requirement or erratum; `fcvi list` shows the cases")
+    complain(f"show {wanted}: no such case, requirement or erratum{near(wanted, _idents())}; `fcvi list` shows the cases")
     return 2
+
+
+def _idents() -> list[str]:
+    """Every name that show takes, of every book."""
+    every = registered()
+    cases_of = [name for case in load_cases(every) for name in (case.id, *case.variant_ids())]
+    return [*cases_of, *(r.id for r in load_requirements(every)), *load_errata(every)]
 
 
 def _shown(wanted: str, book: Protocol, as_json: bool) -> bool:

@@ -38,7 +38,7 @@ _NEEDED = {
     "VipSendDone": ("DescriptorPtr",),
     "VipRecvDone": ("DescriptorPtr",),
     "mem.read": ("hex",),
-    # calls alone (section 9 of the protocol)
+    # calls alone (dut-protocol-calls.md)
     "VipOpenNic": ("nic",),
     "VipQueryNic": ("NicAttribs",),
     "VipCreatePtag": ("ptag",),
@@ -57,7 +57,7 @@ _WORDS = {
     "VipQueryVi": "look up the VI's state", "VipDisconnect": "disconnect the VI", "mem.read": "read the memory",
     "mem.write": "write the memory", "reset": "set the device up anew: no VIs, no connections, and this configuration",
     "link": "cause this link event at the device",
-    "inject": "make this fault between the two ends (9.5), for the next message of the end that is named",
+    "inject": "make this fault between the two ends (dut-protocol-calls.md, 5), for the next message of the end that is named",
 }  # fmt: skip
 
 

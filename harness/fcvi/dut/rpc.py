@@ -262,7 +262,7 @@ class RpcDut(Dut):
         devices = answer.get("devices", [])
         if not isinstance(devices, list) or not all(isinstance(name, str) for name in devices):
             raise DutError("hello: devices must be a list of names")
-        #: The names for VipOpenNic, in the order of the ends (section 9 of the protocol).
+        #: The names for VipOpenNic, in the order of the ends (dut-protocol-calls.md).
         self.devices: list[str] = devices
         addresses = answer.get("addresses", [])
         if not isinstance(addresses, list) or not all(isinstance(name, str) for name in addresses):

@@ -34,6 +34,7 @@ from .deviation import MOST, Deviation
 from .files import FileError, damage, read_file
 from .pics import PicsError
 from .pixit import DUT, MS, TESTER, Given, Identity
+from .words import near
 
 _LONGEST_MS = 24 * 3600 * 1000
 _TIMES = {"r_a_tov_ms": "r_a_tov_us", "e_d_tov_ms": "e_d_tov_us", "late_ms": "late_us", "early_ms": "early_us",
@@ -79,8 +80,9 @@ def _pics(data: dict[str, Any], where: str) -> Optional[dict[str, Any]]:
     if not isinstance(table, dict):
         raise PicsError(f"{where}: [pics] must be a table")
     extra = [name for name in data if name not in _TABLES]
-    if "pics" in data and extra:
-        raise PicsError(f"{where}: {extra[0]!r} beside [pics]; the tables are {', '.join(_TABLES)}")
+    strange = next((name for name in extra if "pics" in data or isinstance(data[name], (dict, list))), None)
+    if strange is not None:
+        raise PicsError(f"{where}: no table is called [{strange}]{near(strange, _TABLES)}; the tables are {', '.join(_TABLES)}")
     if not table and "pics" not in data and any(name in data for name in _TABLES):
         return None
     return pics_module.complete(table, where)
@@ -96,7 +98,8 @@ def _pixit(table: Any, where: str) -> Given:
                 raise PicsError(f"{where}: PIXIT {name} must be milliseconds from 1 to {_LONGEST_MS}, not {value!r:.60}")
             times[_TIMES[name]] = value * MS
         elif name not in ("dut", "tester"):
-            raise PicsError(f"{where}: unknown PIXIT item {name!r}; known: {', '.join((*_TIMES, 'dut', 'tester'))}")
+            known = ", ".join((*_TIMES, "dut", "tester"))
+            raise PicsError(f"{where}: unknown PIXIT item {name!r}{near(name, _TIMES)}; known: {known}")
     dut, tester = _identity(table, "dut", DUT, where), _identity(table, "tester", TESTER, where)
     for name in (*_NAMES, "host"):
         same = set(dut.host) & set(tester.host) if name == "host" else getattr(dut, name) == getattr(tester, name)
@@ -118,7 +121,8 @@ def _identity(pixit: dict[str, Any], side: str, default: Identity, where: str) -
                 raise PicsError(f"{where}: PIXIT {side}.host must be an array of 1 to 4 addresses")
             chosen[name] = tuple(_hexadecimal(host, 32, f"{where}: PIXIT {side}.host") for host in value)
         else:
-            raise PicsError(f"{where}: unknown PIXIT item {side}.{name}; known: {', '.join((*_NAMES, 'host'))}")
+            raise PicsError(f"{where}: unknown PIXIT item {side}.{name}{near(name, _NAMES)}; known: "
+                            f"{', '.join((*_NAMES, 'host'))}")  # fmt: skip
     identity = replace(default, **chosen)
     if int(identity.n_port_id, 16) == 0 or int(identity.n_port_id, 16) >= 0xFFFFF0:
         raise PicsError(f"{where}: PIXIT {side}.n_port_id must be the identifier of an N_Port, not {identity.n_port_id}")
@@ -142,7 +146,7 @@ def _deviations(data: dict[str, Any], where: str, requirements: Collection[str])
         which = f"{where}: deviation {number}"
         for name, value in table.items():
             if name not in _DEVIATION:
-                raise PicsError(f"{which}: unknown item {name!r}; known: {', '.join(_DEVIATION)}")
+                raise PicsError(f"{which}: unknown item {name!r}{near(name, _DEVIATION)}; known: {', '.join(_DEVIATION)}")
             if not isinstance(value, str) or not value.strip():
                 raise PicsError(f"{which}: {name} must be words, not {value!r:.60}")
         if "reason" not in table:

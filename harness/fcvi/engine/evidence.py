@@ -72,6 +72,8 @@ def _run(report: RunReport) -> dict[str, Any]:
         "deviations": [outcome.deviation.as_json() for outcome in report.deviations],
         "seed": report.seed,
         "date": report.date,
+        "ended": report.ended,
+        "host": report.host,
         "certification": report.certification,
         "error": report.error,
         "unattached": report.unattached,
@@ -83,6 +85,7 @@ def _run(report: RunReport) -> dict[str, Any]:
         "item": report.item,
         "last_words": report.last_words,
         "waived": report.waived,
+        "baseline": report.baseline,
         "cases": [_case(result) for result in report.results],
     }  # fmt: skip
 

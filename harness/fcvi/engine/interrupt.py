@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Optional
+    from typing import Any, Optional
 
+_AGAIN_S = 0.01
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -26,22 +28,46 @@ _pending: Optional[str] = None  # the signal that came meanwhile
 
 
 def _stop(number: int, _frame: Optional[FrameType]) -> None:
-    global _pending
     hold()
-    name = signal.Signals(number).name
+    _raise(signal.Signals(number).name)
+
+
+def _raise(name: str) -> None:
+    global _pending
     if _depth == 0:
         raise Interrupted(name)
     _pending = name
 
 
+def _swallowed(told: Any) -> None:
+    """An interrupt that came while Python ran what can raise nothing (a weak reference's callback in an import) comes again."""
+    if not isinstance(told.exc_value, Interrupted):
+        sys.__unraisablehook__(told)
+        return
+    name = str(told.exc_value)
+    signal.signal(signal.SIGALRM, lambda _number, _frame: _raise(name))
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+
+
+def _leave(_number: int, _frame: Optional[FrameType]) -> None:
+    """A signal that is left alone. SIG_IGN would not do: Python writes a traceback for a signal that had come before it was set."""
+
+
 def install() -> None:
-    """For a process of its own. Whoever started us may have chosen to ignore one (nohup): then so do we."""
+    """For a process of its own. Whoever started us may have chosen to ignore one (nohup): then so do we.
+
+    Raises Interrupted for a signal that came to a forked process before it got here.
+    """
     global _depth, _pending
-    _depth, _pending = 0, None
+    sys.unraisablehook = _swallowed
     for one in SIGNALS:
         if signal.getsignal(one) is not signal.SIG_IGN:
             signal.signal(one, _stop)
             _ours.add(one)
+    _depth = 0
+    name, _pending = _pending, None
+    if name is not None:
+        raise Interrupted(name)
 
 
 _ours: set[signal.Signals] = set()
@@ -50,7 +76,7 @@ _ours: set[signal.Signals] = set()
 def hold() -> None:
     """Leave them alone from now on: what is done is being written down. The handlers of other programs stay."""
     for one in _ours:
-        signal.signal(one, signal.SIG_IGN)
+        signal.signal(one, _leave)
 
 
 def release() -> None:

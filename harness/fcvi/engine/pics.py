@@ -9,7 +9,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from .attachment import Dut, DutError
 from .protocol import Protocol, at_hand
-from .words import as_json
+from .words import as_json, near
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,9 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
                 raise PicsError(f"{where}: PICS item {name} must be one of {known.words[name]}, not {as_json(value)}")
         else:
             of_streams = name == "tcp"
-            hint = "a device of VI/TCP is tested with --book vitcp" if of_streams else "the DUT protocol lists the items"
-            raise UnknownItem(f"{where}: unknown PICS item {name!r}; {hint}")
+            hint = "a device of VI/TCP is tested with --book vitcp" if of_streams else "`fcvi pics new` lists the items"
+            near_it = near(name, (*known.booleans, *known.numbers, *known.words))
+            raise UnknownItem(f"{where}: unknown PICS item {name!r}{near_it}; {hint}")
         pics[name] = value
     return pics
 

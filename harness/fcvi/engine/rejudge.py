@@ -114,12 +114,15 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
     report = RunReport(
         __version__, catalogue.sha256, dut["attachment"], dut["implementation"], dut["version"], dut["pics"],
         run["pixit"], int(run["seed"]), error=str(run["error"]), clock=str(dut["clock"]),
-        certification=bool(run["certification"]), date=str(run["date"]), unattached=bool(run.get("unattached")),
+        certification=bool(run["certification"]), date=str(run["date"]), ended=str(run.get("ended", "")),
+        host=str(run.get("host", "")), unattached=bool(run.get("unattached")),
         given=str(run.get("given", "")), select=str(run.get("select", "")),
         commit=str(run.get("commit", "")), lab=_texts(run.get("lab", {})), item=_texts(run.get("item", {})),
         last_words=[str(line) for line in run.get("last_words", [])],
         book=in_force()[0].book, shard=_shard(run.get("shard", [1, 1])),
         waived={str(k): str(v) for k, v in run.get("waived", {}).items()},
+        baseline=_baseline(run.get("baseline") or {}),
+        interrupted="a signal or a failure of the host" if "incomplete" in run else "",
     )  # fmt: skip
     variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     for case in run["cases"]:
@@ -132,6 +135,10 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
         report.results.append(result)
     runner.conclude(report, [Deviation.from_json(d) for d in run["deviations"]], catalogue.levels)
     return report
+
+
+def _baseline(of: dict[str, Any]) -> dict[str, Any]:
+    return {"name": str(of["name"]), "failed": _texts(of["failed"])} if of else {}
 
 
 def _texts(of: dict[str, Any]) -> dict[str, str]:

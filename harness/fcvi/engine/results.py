@@ -182,9 +182,14 @@ class RunReport:
     error: str = ""
     #: The signal that ended the run before every case had run; empty when none did.
     interrupted: str = ""
+    ended_after: str = ""  # the case after which the user wanted no more; its successors have no result
+    not_tried: int = 0  # so many
     clock: str = ""  # the DUT's: "virtual" or "real"; empty when none was attached
     certification: bool = False  # a run of fcvi certify: what is mandatory and not claimed counts
     date: str = ""  # when the run began: ISO 8601, UTC
+    ended: str = ""  # and when it ended; empty where a run was cut off
+    baseline: dict[str, Any] = field(default_factory=dict)  # "name" of an earlier run, and of what "failed" there its verdict
+    host: str = ""  # on what the suite ran: system and Python
     review: list[Review] = field(default_factory=list)
     deviations: list[Outcome] = field(default_factory=list)
     #: No case ran, for the device did not attach; error says why.

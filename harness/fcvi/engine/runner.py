@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from random import Random
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi import __version__
-from . import blame, declaration as declaration_module, deviation, interrupt, jitter, pics as pics_module, shares
+from . import blame, declaration as declaration_module, deviation, interrupt, jitter, laboratory, pics as pics_module, shares
 from .case import CaseInfo, Variant, load_cases
 from .catalogue import load_catalogue
 from .attachment import AttachError, Dut, DutError, HostError, Unavailable, crashed
@@ -77,6 +80,7 @@ class RunOptions:
     limits: Optional[Limits] = None  # what the device may take; None: the attachment's own
     store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
     resume: Optional[Resume] = None  # an earlier run that this one ends
+    enough: Optional[Callable[[Result], bool]] = None  # asked after each case whether it is the last; None: all are run
     attach_as: Optional[Target] = None  # what is attached in fact, where that is not the target itself: under a debugger
     around: Callable[[Dut], Dut] = lambda dut: dut  # put around the device: something that shows what passes
     #: What pics_file says, once it was read.
@@ -385,7 +389,10 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
 
         with _Finished(options, dut.clock, taken) as finished:
             for case, variant in mine:
-                finished.add(worker.run(case, variant))
+                result = worker.run(case, variant)
+                finished.add(result)
+                if options.enough is not None and options.enough(result):
+                    break
     finally:
         dut.close()
         if store is not None and store.failed is None:
@@ -459,11 +466,15 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     report.lab, report.item = options.declaration.lab, options.declaration.item
     if options.resume is not None:
         report.lab, report.item = options.resume.lab, options.resume.item
+    elif options.certification:
+        laboratory.check_dates(report.lab, report.item, options.date)
     dut: Optional[Dut] = None
     done: dict[str, Result] = dict(options.resume.results) if options.resume is not None else {}
 
     def take(result: Result) -> None:
         done[result.id] = result
+        if options.enough is not None and not report.ended_after and options.enough(result):
+            report.ended_after = result.id
         on_result(len(done), len(chosen), result)
 
     def run_all() -> None:
@@ -480,12 +491,15 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         _begin(options, report, chosen)
         left = [(c, v) for c, v in chosen if c.variant_id(v) not in done]
         if options.jobs > 1 and options.target.repeatable:
-            _run_parallel(options, left, take)
+            _run_parallel(options, left, take, lambda: bool(report.ended_after))
         else:
             worker = _Worker(dut, pics, pixit, catalogue.levels, options)
             with _Finished(options, dut.clock, take) as finished:
                 for case, variant in left:
-                    finished.add(worker.run(case, variant))
+                    result = worker.run(case, variant)
+                    finished.add(result)
+                    if options.enough is not None and options.enough(result):
+                        break
 
     try:
         try:
@@ -503,9 +517,14 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
     finally:
         if dut is not None:
             dut.close()
+    if report.ended_after:
+        report.not_tried = len(chosen) - len(done)
+        chosen = [(c, v) for c, v in chosen if c.variant_id(v) in done]
     why = _why_not(options, report)
     if not report.unattached:
         report.results = [done.get(c.variant_id(v)) or error_result(c, c.variant_id(v), why) for c, v in chosen]
+    if not report.interrupted:
+        report.ended = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     conclude(report, list(_deviations(options)), catalogue.levels)
     return report
 
@@ -565,12 +584,17 @@ def conclude(report: RunReport, declared: list[deviation.Deviation], levels: Map
     report.review = review(report.pics, levels, [protocol_of(name) for name in sorted(tried)]) if report.pics else []
 
 
+def _host() -> str:
+    system = os.uname()
+    return f"{system.sysname} {system.release} {system.machine}, Python {'.'.join(map(str, sys.version_info[:3]))}"
+
+
 def new_report(options: RunOptions) -> RunReport:
     """The report of a run that begins."""
     return RunReport(
         __version__, load_catalogue().sha256, str(options.target), "", "", {}, {}, options.seed,
         certification=options.certification, date=options.date, shard=options.shard,
-        select=options.select or "", book=options.target.book.book,
+        select=options.select or "", book=options.target.book.book, host=_host(),
     )  # fmt: skip
 
 
@@ -582,7 +606,7 @@ def not_run(options: RunOptions, reason: str) -> RunReport:
 
 
 def _run_parallel(
-    options: RunOptions, left: Sequence[tuple[CaseInfo, Variant]], take: Callable[[Result], None]
+    options: RunOptions, left: Sequence[tuple[CaseInfo, Variant]], take: Callable[[Result], None], over: Callable[[], bool]
 ) -> None:
     """Several processes; the verdicts do not depend on how the variants are shared out."""
     count = min(options.jobs, len(left))
@@ -593,7 +617,7 @@ def _run_parallel(
             options.store.failed = options.store.failed or failed
         take(result)
 
-    shares.run(lambda share, hand_over: _run_share(options, left[share::count], hand_over), count, taken)
+    shares.run(lambda share, hand_over: _run_share(options, left[share::count], hand_over), count, taken, over)
 
 
 def exit_status(report: RunReport) -> int:

@@ -6,6 +6,7 @@ import fnmatch
 from typing import Mapping
 
 from .case import CaseInfo, Variant
+from .words import near
 
 
 _TAG = "tag:"
@@ -51,7 +52,7 @@ def selected(cases: list[CaseInfo], expression: str | None) -> Chosen:
     for term, negated in found_terms:
         matching = _matching(names, term)
         if not matching:
-            raise SelectionError(f"--select: no case matches {term!r}; `fcvi list` shows what there is")
+            raise SelectionError(f"--select: no case matches {term!r}{near(term, names)}; `fcvi list` shows what there is")
         found = {i for name in matching for i in names[name]}
         if negated:
             unwanted |= found

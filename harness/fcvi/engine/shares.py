@@ -73,8 +73,9 @@ class _Share:
         return found, bool(data)
 
 
-def run(work: Work, shares: int, take: Callable[[Any], None]) -> None:
-    """Do every share; take gets each result as it comes. An interrupt stops the processes first and keeps what they had."""
+def run(work: Work, shares: int, take: Callable[[Any], None], over: Callable[[], bool] = lambda: False) -> None:
+    """Do every share; take gets each result as it comes. An interrupt stops the processes first and keeps what they had; so does
+    over, which is asked after each result, when no more is wanted."""
     sys.stdout.flush()
     sys.stderr.flush()
     running: list[_Share] = []
@@ -82,7 +83,9 @@ def run(work: Work, shares: int, take: Callable[[Any], None]) -> None:
         for number in range(shares):
             with interrupt.deferred():
                 running.append(_Share(work, number, [share.out for share in running]))
-        _collect(running, take, None)
+        if not _collect(running, take, None, over):
+            _tell(running, signal.SIGTERM)
+            _collect(running, take, time.monotonic() + _PATIENCE_S)
     except KeyboardInterrupt:
         _tell(running, signal.SIGTERM)
         _collect(running, take, time.monotonic() + _PATIENCE_S)
@@ -100,14 +103,17 @@ def _tell(running: list[_Share], number: int) -> None:
             os.kill(share.pid, number)
 
 
-def _collect(running: list[_Share], take: Callable[[Any], None], until: float | None) -> None:
+def _collect(
+    running: list[_Share], take: Callable[[Any], None], until: float | None, over: Callable[[], bool] = lambda: False
+) -> bool:
+    """Whether all has come: false when the time is up, or no more is wanted."""
     with selectors.DefaultSelector() as selector:
         for share in running:
             selector.register(share.out, selectors.EVENT_READ, share)
         while selector.get_map():
             ready = selector.select(None if until is None else max(0.0, until - time.monotonic()))
             if not ready:
-                return
+                return False
             for key, _ in ready:
                 with interrupt.deferred():  # what has been read is counted
                     found, more = key.data.read()
@@ -115,3 +121,6 @@ def _collect(running: list[_Share], take: Callable[[Any], None], until: float | 
                         selector.unregister(key.fd)
                     for result in found:
                         take(result)
+            if over():
+                return False
+    return True

@@ -94,7 +94,7 @@ def toml(data: bytes) -> dict[str, Any]:
 
     if len(data) > _LARGEST_TOML:
         raise ValueError(f"{len(data)} bytes are more than the {_LARGEST_TOML} that are read of a file of TOML")
-    text = data.decode("utf-8")
+    text = data.decode("utf-8-sig")  # editors of Windows begin a file with the mark
     if chain := _CHAIN.search(_APART.sub("s", text)):
         raise ValueError(f"the key {chain[0][:40]!r}... has more than {_DEEPEST_KEY} parts")
     try:

@@ -8,6 +8,7 @@ from typing import Any, Iterable, Mapping, Sequence
 from .attachment import AttachError, Dut
 from .files import FileError
 from .protocol import Protocol, registered
+from .words import near
 
 #: Kinds of attachment whose device is reached by its wire alone: its calls go another way (--agent), if any does.
 _ON_A_WIRE = frozenset({"fcoe", "frames", "vitcp"})
@@ -91,6 +92,10 @@ def serving(kind: str) -> tuple[Protocol, ...]:
     return tuple(p for p in registered() if kind in p.attachments)
 
 
+def _kinds() -> list[str]:
+    return [kind for p in registered() for kind in p.attachments]
+
+
 def kinds_of(books: Iterable[Protocol]) -> str:
     """What these books attach, in words."""
     kinds = list(dict.fromkeys(kind for p in books for kind in p.attachments))
@@ -107,14 +112,15 @@ def parse(spec: str, asked: Sequence[Asked] = (), option: str = "--dut") -> Targ
     kind, _, rest = spec.partition(":")
     books = serving(kind)
     if not books:
-        raise AttachError(f"{option} {spec}: unknown attachment; use {kinds_of(registered())}")
+        raise AttachError(f"{option} {spec}: unknown attachment{near(kind, _kinds())}; use {kinds_of(registered())}")
     if kind in _OF_STREAMS and not rest:
         raise AttachError(f"{option} {spec}: unknown attachment; write {_FORMS[kind]}")
     if kind == _REFERENCE and rest:
         books = tuple(p for p in books if rest in (p.book, p.edition))
         if not books:
             known = ", ".join(f"{_REFERENCE}:{p.book}" for p in serving(kind))
-            raise AttachError(f"{option} {spec}: no book of the reference port is called so; there are {known}")
+            raise AttachError(f"{option} {spec}: no book of the reference port is called so{near(spec, known.split(', '))}; "
+                              f"there are {known}")  # fmt: skip
     said = f"{option} {spec}"
     for one in asked:
         left = tuple(p for p in books if p in one.books)

@@ -19,7 +19,7 @@ RETURNS = (
     "VIP_INVALID_RELIABILITY_LEVEL", "VIP_INVALID_MTU", "VIP_INVALID_QOS", "VIP_INVALID_PTAG", "VIP_INVALID_RDMAREAD",
     "VIP_DESCRIPTOR_ERROR", "VIP_INVALID_STATE", "VIP_ERROR_NAMESERVICE", "VIP_NO_MATCH", "VIP_NOT_REACHABLE",
 )  # fmt: skip
-#: An agent whose vipl.h lacks a name tells the number instead (dut-protocol.md, 9.1).
+#: An agent whose vipl.h lacks a name tells the number instead (dut-protocol-calls.md, 1).
 _BY_NUMBER = {f"VIP_CODE_{number}": name for number, name in enumerate(RETURNS)}
 METHOD_NOT_FOUND, NO_ROOM, CANCELLED = -32601, -32002, -32001
 

@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Union
+    from typing import Iterable, Union
 
 
 class UsageError(Exception):
@@ -53,6 +53,16 @@ def told(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{printable(error.filename)}: {why(error)}"
     return why(error)
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """Words in brackets, with a blank before them, that offer the names that are nearest to a word; empty when none is near."""
+    from difflib import get_close_matches
+
+    names = {name.lower(): name for name in known}
+    swapped = [name for name in names if sorted(name) == sorted(word.lower())]  # two letters in the other order
+    found = [names[name] for name in swapped[:2] or get_close_matches(word.lower(), names, 2, 0.7)]
+    return f" (did you mean {' or '.join(found)}?)" if found else ""
 
 
 def complain(words: object, who: str = "fcvi") -> None:

@@ -83,8 +83,9 @@ def _commented(result: Result) -> list[TraceFrame]:
 
 
 def certificate_files(folder: Folder, report: RunReport, made: dict[str, bytes]) -> dict[str, bytes]:
-    """The certificate of a certification; made: every derived file. The evidence is hashed as it is on the disk. Raises OSError."""
-    if not report.certification or report.error:
+    """The certificate of a certification that came to its end; made: every derived file. The evidence is hashed as it is on the
+    disk. Raises OSError."""
+    if not report.certification or report.error or report.interrupted:
         return {}
     from . import certificate, manifest
 

@@ -46,6 +46,14 @@ def _why(done: subprocess.CompletedProcess[bytes]) -> str:
     return " ".join(lines[-1].split())[:200] if lines else f"exit status {done.returncode}"
 
 
+def try_key(key: Path) -> None:
+    """Sign something that is thrown away, so that a key that cannot be used is known before a run. Raises FileError, OSError."""
+    read_file(key)
+    done = _keygen("-q", "-Y", "sign", "-n", f"{_NAMESPACE}-trial", "-f", str(key), given=b"trial")
+    if done.returncode or b"SIGNATURE" not in done.stdout:
+        raise FileError(f"{key}: cannot sign with it: {_why(done)}")
+
+
 def sign(folder: Folder, key: Path) -> None:
     """Sign the manifest with a private key of OpenSSH (or the public one, when an agent has it). Raises FileError, OSError."""
     read_file(key)  # says plainly what is wrong with the name

@@ -124,14 +124,16 @@ def _joined(parts: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
         run["pixit"] = {**run["pixit"], "jitter_us": jitter}
     run["dut"] = {**run["dut"], "attachment": "; ".join(dict.fromkeys(part["dut"]["attachment"] for _, part in parts))}
     run["date"] = min(part["date"] for _, part in parts)
-    run["waived"] = {}
+    run["ended"] = max(str(part.get("ended", "")) for _, part in parts)
+    run["host"] = "; ".join(dict.fromkeys(str(part.get("host", "")) for _, part in parts))
+    run["waived"], run["baseline"] = {}, {}
     run["cases"] = sorted(cases, key=lambda case: order.get(case["id"], len(order)))
     run["shard"] = [1, 1]
     return run
 
 
-def note_waived(folder: Folder, waived: Mapping[str, str]) -> None:
+def note_waived(folder: Folder, waived: Mapping[str, str], baseline: Mapping[str, Any]) -> None:
     """What does not count in the whole goes into its evidence. Raises FileError, OSError."""
     name = f"{evidence.FOLDER}/{evidence.RUN}"
-    run = {**parse_json(folder.read(name), name), "waived": dict(waived)}
+    run = {**parse_json(folder.read(name), name), "waived": dict(waived), "baseline": dict(baseline)}
     folder.write(name, encoded(json.dumps(run, indent=1) + "\n"))

@@ -69,9 +69,9 @@ def result_of(
     rule: str, level: str, text: str, file: str, place: str, byte: Optional[int] = None, size: int = 1
 ) -> dict[str, Any]:
     """One finding. place: the case or the frame, in words; byte: its offset in the file, when that is known."""
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(os.fsencode(file))}}
-    if byte is not None:
-        physical["region"] = {"byteOffset": byte, "byteLength": size}
+    # code hosts show nothing without a line, and a capture has none: the first stands for the whole file
+    region = {"startLine": 1} if byte is None else {"byteOffset": byte, "byteLength": size}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(os.fsencode(file))}, "region": region}
     print_ = hashlib.sha256(f"{rule}\n{place}\n{words.sorted_out(text)}".encode("utf-8", "backslashreplace")).hexdigest()
     return {
         "ruleId": rule, "level": level, "message": {"text": text},

@@ -107,24 +107,38 @@ def load(baseline: Optional[Path], quarantine: Optional[Path]) -> Waivers:
     if quarantine is not None:
         variants = [ident for case in load_cases() for ident in case.variant_ids()]
         entries = load_quarantine(quarantine, variants, load_catalogue().levels)
-    return known, str(baseline), entries
+    return known, str(baseline or ""), entries
+
+
+def why(result: Result, baseline: Mapping[str, tuple[str, set[str]]], name: str, entries: Collection[Entry], on: str) -> str:
+    """Why a failure does not count; "" when it does. on: the day of the run, ISO 8601."""
+    known = baseline.get(result.id)
+    if result.verdict not in _WAIVABLE:
+        return ""
+    if known is not None and known[0] == result.verdict.value and set(result.broken) <= known[1]:
+        return f"known from {name}"
+    today = _day(on)
+    entry = next((e for e in entries if e.covers(result) and today <= e.until), None)
+    return f"in quarantine until {entry.until}: {entry.reason}" if entry is not None else ""
+
+
+def _day(of: str) -> date:
+    return date.fromisoformat(of[:10])
 
 
 def apply(report: RunReport, baseline: Mapping[str, tuple[str, set[str]]], name: str, entries: Collection[Entry]) -> list[str]:
     """Fill report.waived. Gives one line for each entry whose time is over and for each that nothing needs any more."""
-    today = date.fromisoformat(report.date[:10])
+    if name:
+        report.baseline = {"name": name, "failed": {ident: verdict for ident, (verdict, _) in baseline.items()}}
+    today = _day(report.date)
     used: set[Entry] = set()
     for result in report.results:
         if result.verdict not in _WAIVABLE:
             continue
-        known = baseline.get(result.id)
-        if known is not None and known[0] == result.verdict.value and set(result.broken) <= known[1]:
-            report.waived[result.id] = f"known from {name}"
-        for entry in entries:
-            if entry.covers(result):
-                used.add(entry)
-                if today <= entry.until:
-                    report.waived.setdefault(result.id, f"in quarantine until {entry.until}: {entry.reason}")
+        used |= {entry for entry in entries if entry.covers(result)}
+        reason = why(result, baseline, name, entries, report.date)
+        if reason:
+            report.waived[result.id] = reason
     ran = [r.id for r in report.results if r.verdict in (Verdict.PASS, *_WAIVABLE)]
     lines = [f"quarantine of {e.case} ended on {e.until}: {e.reason}" for e in entries if today > e.until]
     for entry in entries:

@@ -61,7 +61,7 @@ PHASES: dict[str, Callable[[Points], None]] = {
     "after the last case": lambda p: p.on(interrupt, "hold"),
     "before the report": lambda p: p.on(evidence.Store, "finish"),
     "in the report": lambda p: p.on(sys.modules["fcvi.report"], "_case_capture"),
-    "while it signs": lambda p: p.on(manifest, "_keygen"),
+    "while it signs": lambda p: p.on(manifest, "_keygen", 2),  # the first of them tries the key
     "when it is signed": lambda p: p.on(manifest, "sign", after=True),
 }
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)

@@ -35,7 +35,7 @@ ALL = "[pics]\nclient = true\nserver = true\nunreliable_delivery = true\nsend = 
 def run(directory: Path, toml: str, *args: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     """Run with this declaration; the process and the report."""
     (directory / "lab.toml").write_text(toml)
-    done = fcvi("run", "--pics", str(directory / "lab.toml"), "--report", str(directory / "r"), *args, timeout=300)
+    done = fcvi("run", "--pics", str(directory / "lab.toml"), "--report", str(directory / "r"), "--force", *args, timeout=300)
     report = json.loads((directory / "r/report.json").read_text())
     jsonschema.validate(report, SCHEMA)
     return done, report

@@ -38,7 +38,7 @@ def test_a_new_case_passes_only_once_something_is_tried(tmp_path: Path) -> None:
     words = ("--cases", str(path.parent), "--select", "own.*", "--report", str(report))
     assert fcvi("run", *words).returncode == 4
     _tried(path)
-    done = fcvi("run", *words)
+    done = fcvi("run", *words, "--force")
     assert done.returncode == 0 and "2 cases: 2 pass" in done.stdout
     results = json.loads((report / "report.json").read_text())["results"]
     assert [r["id"] for r in results] == ["own.8.5.3/dut-client", "own.8.5.3/dut-server"]

@@ -1,0 +1,229 @@
+"""Mistakes of use: each is one line on standard error that names what is wrong, the documented status, and no traceback."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from conformance import register_all
+from fcvi.cli import main
+
+#: Files that the mistakes are about: what they hold.
+FILES = {
+    "text.txt": b"no capture\n", "empty.pcap": b"", "half.pcap": bytes.fromhex("d4c3b2a1020004"), "empty.toml": b"",
+    "item.toml": b"[item]\nserial = '1'\n",
+    "lba.toml": b"[lba]\nname = 'x'\n", "wings.toml": b"[pics]\nwings = true\n", "word.toml": b"[pics]\nclient = 'yes'\n",
+    "broken.toml": b"[pics\n", "latin.toml": b"[pics]\n# \xe9\n", "pixit.toml": b"[pixit]\nr_a_tov = 3\n",
+    "late.toml": b"[pixit]\nr_a_tov_ms = 0\n", "lab.toml": b"[lab]\nnmae = 'x'\n", "date.toml": b"[lab]\nissued = 'today'\n",
+    "deviation.toml": b"[[deviation]]\ncase = 'Z.9'\nreason = 'x'\n", "because.toml": b"[[deviation]]\ncase = 'D.R1'\n",
+    "quarantine.toml": b"[[quarantine]]\ncase = 'D.R1'\nreason = 'x'\n", "report.json": b"{}", "list.json": b"[1]",
+    "own/broken.py": b"import nothing_of_this_name\n", "kept/report.json": b'{"results": [1]}', "signed/SHA256SUMS.sig": b"x",
+    "certified/certificate.json": b"{}", "finding/dead-x-1/finding.json": b"{}", "machine/machine.json": b"{}", "key": b"no key\n",
+    "matrix/matrix.html": b"x", "recorded/a.pcapng": b"x",
+}  # fmt: skip
+
+#: What is typed (D: the folder of these files), the status, and a word of the line.
+MISTAKES = [line.rsplit(" | ", 2) for line in """
+rnu | 2 | did you mean run?
+lnit D/text.txt | 2 | did you mean lint
+--nonsense | 2 | --nonsense
+run --jbos 2 | 2 | did you mean --jobs?
+run --job 2 | 2 | fcvi run --help
+run extra | 2 | unrecognized arguments: extra
+run --jobs | 2 | expected one argument
+run --jobs 0 | 2 | must be a number from 1 to 1024
+run --jobs many | 2 | --jobs
+run --seed x | 2 | --seed
+run --r-a-tov -1 | 2 | --r-a-tov
+run --r-a-tov 1e9 | 2 | --r-a-tov
+run --rpc-timeout 0 | 2 | between 0 and 3600
+run --budget memory | 2 | --budget
+run --shard 3/2 | 2 | part K of N
+run --shard 2 | 2 | part K of N
+run --progress sometimes | 2 | auto, always, never
+run --formats json,pdf | 2 | 'pdf' is none of
+run --times 0 | 2 | --times
+run --times 2 --resume D/kept | 2 | leave out --resume
+run --fail-on may | 2 | --fail-on
+run --select Z.9 | 2 | no case matches 'Z.9'
+run --select C.5.99 | 2 | did you mean
+run --select D.R1,,D.R2 | 2 | cannot read the term
+run --select tag:timig | 2 | did you mean tag:timing
+run --select= | 2 | names nothing
+run --select D.R1 --shard 2/2 --book fcv | 2 | no such book
+run --book fcvi --revision rev1 | 2 | leave one out
+run --revision 2008 | 2 | 2007
+run --dut= | 2 | unknown attachment
+run --dut exce:foo | 2 | did you mean exec?
+run --dut ref:2008 | 2 | there are ref:fcvi
+run --dut exec: | 2 | exec:
+run --dut tcp:127.0.0.1 | 2 | tcp:
+run --dut tcp:127.0.0.1:port | 2 | no port
+run --dut tcp:a..b:1 | 2 | no host has such a name
+run --dut tcp:127.0.0.1:1 --select D.R1 | 3 | cannot connect
+run --dut unix:D/none | 3 | unix:
+run --dut exec:/nonexistent/device --select D.R1 | 3 | cannot start it
+run --dut fcoe:nosuchif0 --pics D/empty.toml --select D.R1 | 2 | fcoe:nosuchif0
+run --dut api | 2 | --agent
+run --dut verbs | 2 | --agent
+run --profile D/text.txt | 2 | --profile
+run --pics D/none.toml | 2 | cannot read it
+run --pics D | 2 | not a regular file
+run --pics= | 2 | the name is empty
+run --pics D/lba.toml | 2 | did you mean lab?
+run --pics D/wings.toml | 2 | unknown PICS item 'wings'
+run --pics D/word.toml | 2 | true or false
+run --pics D/broken.toml | 2 | not a TOML file
+run --pics D/latin.toml | 2 | not UTF-8
+run --pics D/pixit.toml | 2 | did you mean r_a_tov_ms
+run --pics D/late.toml | 2 | milliseconds from 1
+run --pics D/lab.toml | 2 | did you mean name?
+run --pics D/date.toml | 2 | must be a date
+run --pics D/deviation.toml | 2 | no case matches 'Z.9'
+run --pics D/because.toml | 2 | it needs a reason
+run --quarantine D/quarantine.toml | 2 | it needs until
+run --quarantine D/none.toml | 2 | cannot read it
+run --baseline D/none | 2 | cannot read it
+run --baseline D/report.json | 2 | not a report.json
+run --baseline D/text.txt | 2 | not JSON
+run --rerun-failed D/none | 2 | cannot read it
+run --rerun-failed D/list.json | 2 | not a report.json
+run --cases D/none | 2 | --cases
+run --cases D/own | 2 | broken.py
+run --report D/text.txt | 2 | name a directory
+run --report D/kept | 2 | --force
+run --report D/certified | 2 | the certificate of an earlier run
+run --report D/signed --force | 2 | never replaced
+run --report /proc/none | 3 | cannot write there
+run --report= | 2 | the name is empty
+run --record D/recorded --select D.R1 | 2 | --force
+run --record D/text.txt --select D.R1 | 2 | name a directory
+run --resume D/none | 2 | no report directory
+run --resume D/finding | 2 | cannot read it
+run --resume D/kept --select D.R1 | 2 | leave out --select
+run --step --jobs 2 | 2 | leave out --jobs
+certify --shard 1/2 | 2 | a certification runs every case
+certify --cases D/own | 2 | the cases of the suite alone
+certify --sign D/none --report D/new | 2 | cannot read it
+certify --sign D/key --report D/new | 2 | cannot sign with it
+certify --report D/certified | 2 | the certificate of an earlier run
+certify --verify D/none | 2 | D/none
+certify --verify D/certified --key D/key | 2 | not a certificate
+judge D/none | 2 | cannot read it
+judge D/kept --out D/kept | 2 | --force
+judge | 2 | DIR
+report merge D/kept | 2 | --out
+report merge --out D/new D/none | 2 | cannot read it
+report dif D/kept D/kept | 2 | did you mean diff?
+report diff D/kept | 2 | required: B
+report diff D/none D/kept | 2 | cannot read it
+report diff D/text.txt D/kept | 2 | not JSON
+report matrix --out D/new D/none | 2 | cannot read it
+report matrix --out D/matrix D/kept | 2 | --force
+pics check D/none.toml | 2 | cannot read it
+pics check D/item.toml | 2 | no [pics] in it
+pics new --out D/text.txt | 2 | is there already
+pics new --dut exce:x | 2 | did you mean exec?
+list --select Z.9 | 2 | no case matches
+show | 2 | wants a case
+show C.5.9.11 | 2 | did you mean C.5.9.1
+show --errata --map | 2 | takes one of
+lint | 2 | fcvi lint --help
+lint D/none.pcap | 2 | D/none.pcap
+lint D/text.txt | 2 | --from hex
+lint D/empty.pcap | 2 | D/empty.pcap
+lint D/half.pcap | 2 | D/half.pcap
+lint D | 2 | D
+lint --sarif D/none/x.sarif D/text.txt | 2 | make it first
+lint --sarif D D/text.txt | 2 | is a directory
+decode D/none.pcap | 2 | D/none.pcap
+flows D/none.pcap | 2 | D/none.pcap
+explain D/none.pcap | 2 | D/none.pcap
+replay D/none.pcapng | 2 | D/none.pcapng
+replay D/text.txt --offline | 2 | text.txt
+fuzz | 2 | --dut
+fuzz --dut ref --out D/finding | 2 | --force
+fuzz --dut ref --repeat D/report.json | 2 | not a finding
+fuzz --dut ref --state nowhere | 2 | --state nowhere
+random --word nonsense | 2 | --word
+random --dut ref --out D/certified | 2 | --force
+learn | 2 | --dut SPEC
+learn diff D/machine/machine.json | 2 | diff A B
+learn --dut ref --out D/machine | 2 | --force
+explore nowhere | 2 | no scenario
+endpoint --listen nowhere | 2 | nowhere
+new-case 99.99 | 2 | neither a requirement nor a clause
+dut check fcoe:eth0 | 2 | exec:COMMAND
+dut chek exec:x | 2 | did you mean check?
+""".strip().splitlines()]  # fmt: skip
+
+
+@pytest.fixture(name="folder", scope="module")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("mistakes")
+    for name, content in FILES.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content)
+    return place
+
+
+def typed(*words: str) -> tuple[int, str, str]:
+    """A command in this process: status, standard output, standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main(words, register_all)
+    sys.stdout.flush()
+    return status, out.getvalue(), err.getvalue()
+
+
+def test_there_are_a_hundred() -> None:
+    assert len(MISTAKES) >= 100 and len({line for line, _, _ in MISTAKES}) == len(MISTAKES)
+
+
+@pytest.mark.parametrize("line, status, word", MISTAKES, ids=[line for line, _, _ in MISTAKES])
+def test_a_mistake_is_one_line_and_a_status(line: str, status: str, word: str, folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    words = [part.replace("D", str(folder), 1) if part in ("D", "exec:D") or "D/" in part else part for part in line.split(" ")]
+    got, out, err = typed(*words)
+    assert got == int(status), err
+    assert len(err.splitlines()) == 1 and err.startswith("fcvi") and "Traceback" not in err, err
+    assert word.replace("D/", f"{folder}/") in err if word != "D" else str(folder) in err
+    assert len(err) < 900 and out == ""
+    for path, content in before.items():
+        assert path.read_bytes() == content, f"{path} was changed"
+
+
+@pytest.mark.parametrize("words, what", [((), "COMMAND"), (("report",), "matrix"), (("pics",), "check"), (("dut",), "check")])
+def test_a_bare_command_shows_its_help(words: tuple[str, ...], what: str) -> None:
+    status, out, err = typed(*words)
+    assert status == 2 and out.startswith("usage: fcvi") and what in out
+    assert err.startswith("fcvi") and len(err.splitlines()) == 1 and "name a" in err
+
+
+def test_a_report_is_replaced_with_force_and_what_is_signed_never(tmp_path: Path) -> None:
+    place = tmp_path / "r"
+    run = ("run", "--quiet", "--select", "D.R1", "--formats", "json", "--report", str(place))
+    assert typed(*run)[0] == 0
+    kept = (place / "report.json").read_bytes()
+    assert typed(*run)[0] == 2 and (place / "report.json").read_bytes() == kept
+    assert typed(*run, "--seed", "2", "--force")[0] == 0
+    assert json.loads((place / "report.json").read_text())["seed"] == 2
+    (place / "SHA256SUMS.sig").write_text("of a laboratory")
+    assert typed(*run, "--force")[0] == 2 and (place / "SHA256SUMS.sig").read_text() == "of a laboratory"
+
+
+def test_a_report_that_nothing_ran_is_of_no_value(tmp_path: Path) -> None:
+    """Whoever mends the mistake types the same command again."""
+    words = ("run", "--quiet", "--select", "D.R1", "--report", str(tmp_path / "r"))
+    assert typed(*words, "--pics", str(tmp_path / "none.toml"))[0] == 2 and (tmp_path / "r/report.json").exists()
+    assert typed(*words)[0] == 0
+
+
+def test_a_mark_of_order_before_a_file_of_toml_is_no_word_of_it(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_bytes(b"\xef\xbb\xbf[pics]\nclient = true\n")
+    assert typed("pics", "check", str(tmp_path / "p.toml"))[0] == 1  # FARP is mandatory, and not claimed
