@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from fcvi.engine.folder import Folder
 from fcvi.fc import codec
 from fcvi.report import html, ladder, words, write_report
 from fcvi.engine.results import Expectation, Finding, Result, RunReport, TraceFrame, Verdict
@@ -269,7 +270,8 @@ def test_hostile_strings_are_text_in_the_other_files(tmp_path: Path) -> None:
     for result in report.results:
         for field in ("title", "reason"):
             setattr(result, field, "x\nok 1 - forged\x1b[2J" + EVIL + "\u20ac" * 40_000)
-    write_report(tmp_path, report)
+    with Folder(tmp_path, ours=True) as folder:
+        write_report(folder, report)
     for name in ("report.txt", "report.tap"):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "forged" in text and "\nok 1 - forged" not in text and "\x1b" not in text and "\x00" not in text
