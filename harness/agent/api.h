@@ -1,6 +1,6 @@
-/* Every VIPL call as it is (wire "api" of the DUT protocol, dut-protocol-calls.md), in the thread that the client names.
- * Nothing is answered for the provider, and `lock` is not held inside a call of it. Of the other wires
- * control.c makes the same calls.
+/* Every VIPL call as it is (wire "api" of the DUT protocol, dut-protocol-calls.md), in the thread that the
+ * client names. Nothing is answered for the provider, and `lock` is not held inside a call of it. Of the
+ * other wires control.c makes the same calls.
  *
  * One struct api lives from one reset to the next. A call that never returns keeps it alive. */
 #ifndef FCVI_AGENT_API_H

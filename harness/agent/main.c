@@ -89,11 +89,8 @@ static bool read_options(int argc, char **argv, struct serve *s, struct options 
 int main(int argc, char **argv)
 {
     struct options o = {.revision = "2007"};
-    struct serve s = {.program = "fcvi-agent",
-                      .idle_ms = 3600 * 1000L,
-                      .begin = begin,
-                      .end = end,
-                      .context = &o};
+    struct serve s = {
+        .program = "fcvi-agent", .idle_ms = 3600 * 1000L, .begin = begin, .end = end, .context = &o};
     char why[512];
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         fputs(usage, stdout);

@@ -105,11 +105,8 @@ static void lock_as_much_as_may_be(void)
 int main(int argc, char **argv)
 {
     struct options o = {.count = 0};
-    struct serve s = {.program = "fcvi-verbs-agent",
-                      .idle_ms = 3600 * 1000L,
-                      .begin = begin,
-                      .end = end,
-                      .context = &o};
+    struct serve s = {
+        .program = "fcvi-verbs-agent", .idle_ms = 3600 * 1000L, .begin = begin, .end = end, .context = &o};
     char why[256];
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         printf("%s%s%s", usage, layer_usage(), statuses);

@@ -44,8 +44,8 @@ static const struct exchange *aborted_setup(struct judged_frame *s, bool *own)
 }
 
 /* FCVI-6.12.2-02, -03, E04: the handle that the other side gave, when the sender has it: it has answered the
- * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. Who has answered a Disconnect of
- * the other side since may have forgotten the handle with the setup. */
+ * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. Who has answered a Disconnect
+ * of the other side since may have forgotten the handle with the setup. */
 static void check_setup_handle(struct judged_frame *s)
 {
     bool own;

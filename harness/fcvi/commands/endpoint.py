@@ -43,7 +43,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--config", metavar="FILE", type=Path,
                    help="With --on, without --control: take the params of reset from this JSON.")  # fmt: skip
     p.add_argument("--token", metavar="FILE", type=Path,
-                   help="Serve who names the first line of this file in hello; needed where not this host alone can connect.")  # fmt: skip
+                   help="Serve who names the first line of this file in hello; needed where other hosts can connect.")  # fmt: skip
     p.add_argument("--idle", metavar="S", type=seconds, default=IDLE_S,
                    help="Let a client go that says nothing for so long (default 3600; 10 for its first line).")  # fmt: skip
     p.set_defaults(run=run)

@@ -16,7 +16,9 @@ from fcvi.dut.refserver import RefServer
 from .. import starts
 from ..conftest import ROOT
 
-DOCUMENT = "".join((ROOT / f"harness/docs/{name}.md").read_text(encoding="utf-8") for name in ("dut-protocol", "dut-protocol-calls"))
+DOCUMENT = "".join(
+    (ROOT / f"harness/docs/{name}.md").read_text(encoding="utf-8") for name in ("dut-protocol", "dut-protocol-calls")
+)
 EXAMPLES = re.findall(r"```dut-protocol\n(.*?)```", DOCUMENT, re.S)
 FCVI = str(ROOT / "build/fcvi")
 
