@@ -80,6 +80,8 @@ def test_too_few_queries_are_said_and_the_next_run_goes_on(tmp_path: Path) -> No
     args = ["learn", "--dut", "ref", "--letters", ",".join(SMALL), "--answers", str(answers), "--out", str(out)]
     first = fcvi(*args, "--queries", "20")
     assert first.returncode == 4 and "not complete: --queries 20" in first.stdout
+    assert fcvi(*args).returncode == 2  # the machine of the first run is there
+    args.append("--force")
     second = fcvi(*args)
     assert second.returncode == 0 and "20 answers known before" in second.stdout
     third = fcvi(*args)

@@ -160,7 +160,7 @@ WRONG: list[list[str]] = [
     ["run", "--dut", "exec:'"], ["run", "--dut", NASTY], ["show", NASTY], ["lint", NASTY],
     ["decode", NASTY], ["replay", NASTY], ["judge", NASTY], ["certify", "--verify", NASTY], ["report", "diff", NASTY, NASTY],
     ["run", "--pics", NASTY], ["run", "--select", NASTY], ["explore", NASTY], ["fuzz", "--dut", NASTY], ["dut", "check", NASTY],
-    ["endpoint", "--listen", NASTY], ["endpoint", "--on", NASTY], ["decode", "--frames", "9" * 5000, "x"], [NASTY], [],
+    ["endpoint", "--listen", NASTY], ["endpoint", "--on", NASTY], ["decode", "--frames", "9" * 5000, "x"], [NASTY],
     ["fuzz", "--dut", "ref", "--repeat", NASTY], ["dut", "check", "--timeout", "x", "exec:a"],
     ["endpoint", "--listen", "tcp:127.0.0.1:x"], ["replay", "--side", NASTY, str(capture())], ["lint", "--jobs", "0", "x"],
 ]  # fmt: skip
