@@ -44,7 +44,7 @@ class Session:
         return RefServer(self._emit, self._answer, clock, edition=self._edition)
 
     def run(self, entry: Optional[Door] = None, said: bytes = b"") -> None:
-        """Serve until the client closes. entry: where it came in, and others who come are sent away. said: what it has said there."""
+        """Serve until the client closes. entry: where it came in; others who come are sent away. said: what it has said there."""
         self._take(said)
         heard = time.monotonic()
         with selectors.PollSelector() as selector:  # epoll refuses a regular file, which standard input may be

@@ -13,7 +13,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterator, Optional, Sequence
+from typing import Iterator, Sequence
 
 from .files import LARGEST, SCRATCH, FileError, read_in, write_in
 from .words import why
@@ -24,7 +24,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Folder:
-    """The directory: of others, as it is, or with `ours` made where it is missing, locked, and freed of what was left half written."""
+    """The directory: of others, as it is. With `ours` it is made where it is missing, locked, and freed of what is half written."""
 
     def __init__(self, path: Path, ours: bool = False) -> None:
         """Raises OSError."""
@@ -108,7 +108,7 @@ class Folder:
             return False
 
     def sha256(self, name: str) -> str:
-        """Of a plain file, without holding it in memory; "" of what is none, or larger than any that a run writes. Raises OSError."""
+        """Of a plain file, without holding it in memory; "" of what is none or larger than what a run writes. Raises OSError."""
         folder, last = self._split(name)
         return _sha256(last, folder)
 

@@ -36,7 +36,7 @@ def resume(directory: Path, options: RunOptions) -> RunOptions:
         if "incomplete" not in run and all(entry.get("not_run") == "error" for entry in run["cases"]):
             raise EvidenceError(f"{where}: none of its cases has run: run it anew")
         if "incomplete" not in run:
-            raise EvidenceError(f"{where}: the run is complete: fcvi judge {quote(str(directory))} writes what is missing of its report")
+            raise EvidenceError(f"{where}: the run is complete: fcvi judge {quote(str(directory))} writes what its report lacks")
         return _resumed(directory, run, options)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise EvidenceError(f"{where}: damaged: {damage(error)}") from error

@@ -22,7 +22,8 @@ from fcvi.engine.target import recorded
 #: What has to be the same in every part, and how it is called in a message.
 _SAME = {
     "suite": "version of the suite", "seed": "seed", "certification": "command (run or certify)", "deviations": "known deviations",
-    "given": "options", "select": "selection", "lab": "laboratory ([lab])", "item": "item ([item])", "commit": "commit of the suite",
+    "given": "options", "select": "selection", "lab": "laboratory ([lab])", "item": "item ([item])",
+    "commit": "commit of the suite",
 }  # fmt: skip
 
 
@@ -77,8 +78,8 @@ def _check(run: dict[str, Any]) -> None:
 
 
 def merge(out: Path, directories: Sequence[Path]) -> None:
-    """Write the evidence of the whole run into out, which must be new or empty. What the parts waived counts again: whoever judges the
-    whole names what does not. Raises FileError and OSError.
+    """Write the evidence of the whole run into out, which must be new or empty. What the parts waived counts again:
+    whoever judges the whole names what does not. Raises FileError and OSError.
     """
     parts = [(path, evidence.load_run(path)) for path in directories]
     for path, run in parts:

@@ -1,7 +1,7 @@
 """certificate.pdf of certificate.html, by a program that is here.
 
-It works in a directory that is nobody else's, on a copy of the page: what it writes, and by what name, touches no report. What came is
-looked at before it goes into the report.
+It works in a directory that is nobody else's, on a copy of the page: what it writes, and by what name, touches no report.
+What came is looked at before it goes into the report.
 """
 
 from __future__ import annotations

@@ -287,4 +287,5 @@ def _judged_again(folder: Folder) -> list[str]:
         return [str(error)]
     if report.waived:
         found.append(f"{FOLDER}/{RUN}: it waives {', '.join(sorted(report.waived))[:200]}, and a certification waives nothing")
-    return found + [f"{name}: other than what judging the evidence again gives" for name in files if not folder.holds(name, files[name])]
+    other = [name for name in files if not folder.holds(name, files[name])]
+    return found + [f"{name}: other than what judging the evidence again gives" for name in other]
