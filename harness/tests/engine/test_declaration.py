@@ -235,7 +235,7 @@ tester = { n_port_id = "0000E8", node_name = "50000000c9000044", host = ["fe8000
         ("[[deviation]]\nreason = 'x'\ncase = 'Z.*'", "no case matches 'Z.*'"),
         ("[[deviation]]\nreason = 'x'\nrequirement = 'FCVI-0'", "no requirement has the id 'FCVI-0'"),
         ("[[deviation]]\nreason = 'x'\ncase = 'D.R1'\nticket = '1'", "unknown item 'ticket'"),
-        ("[pics]\nclient = true\n[more]\nx = 1", "'more' beside [pics]"),
+        ("[pics]\nclient = true\n[more]\nx = 1", "no table is called [more]"),
         ("x = [" + "[" * 3000, "not a TOML file"),
     ],
 )

@@ -23,7 +23,7 @@ def without_times(directory: Path) -> dict[str, bytes]:
     attachment = (rb'"attachment": "[^"]*"', b"")
     rules = {
         "report.json": [(rb'"wall_us": \d+', b""), attachment],
-        "evidence/run.json": [(rb'"wall_us": \d+', b""), (rb'"date": "[^"]*"', b""), attachment],
+        "evidence/run.json": [(rb'"wall_us": \d+', b""), (rb'"(date|ended)": "[^"]*"', b""), attachment],
         "junit.xml": [(rb'time="[0-9.]+"', b""), (rb'timestamp="[^"]*"', b""), (rb'name="dut" value="[^"]*"', b"")],
         "report.sarif": [(rb'"startTimeUtc": "[^"]*"', b""), (rb'"dut": "[^"]*"', b"")],
         "report.txt": [(rb"; [0-9.]+ s\n", b""), (rb"(?m)^DUT: .*$", b"")],
