@@ -1,8 +1,10 @@
 /* Capture files: any bytes as pcap or pcapng. Each read ends, with a record, the end or one line that says
  * what is broken; every record is counted once. What ends with A1h to A5h comes through a socket, its first 1
  * to 5 bytes alone and all that follow, filled up with zeros, at once. What ends with B0h to BFh comes in
- * pieces too, however many, and is counted as the whole file is. */
+ * pieces too, however many, and is counted as the whole file is. What ends with C0h to CFh is read once more
+ * in the order of its times, while Connections are followed: the same records come, in some order. */
 #define _GNU_SOURCE
+#include "editions.h"
 #include "judge.h"
 
 #include "deliver.h"
@@ -48,19 +50,33 @@ static struct fcvi_monitor *monitor(void)
     return m;
 }
 
-static struct judge_tally judged(const char *path, int *end)
+static struct capture *opened(const char *path, const struct capture_order *order, char *error)
+{
+    struct capture *capture = fcvi_capture_open(path, error, ERROR);
+    DEMAND(capture != NULL || (error[0] != '\0' && strchr(error, '\n') == NULL));
+    if (capture == NULL)
+        return NULL;
+    fcvi_capture_limit(capture, MOST);
+    DEMAND(order == NULL || fcvi_capture_reorder(capture, order) == 0);
+    return capture;
+}
+
+static struct judge_tally judged(const char *path, const struct capture_order *order, int *end)
 {
     char error[ERROR] = "";
-    struct capture *capture = fcvi_capture_open(path, error, sizeof error);
+    struct capture *capture = opened(path, order, error);
     *end = -2;
-    if (capture == NULL) {
-        DEMAND(error[0] != '\0' && strchr(error, '\n') == NULL);
+    if (capture == NULL)
         return (struct judge_tally){0};
-    }
-    fcvi_capture_limit(capture, MOST);
-    const struct judge_stream stream = {.monitor = monitor(), .connects = fcvi_connects_open()};
+    const struct judge_stream stream = {.monitor = monitor(),
+                                        .editions = fcvi_editions_open(EDITIONS_AUTO, 1),
+                                        .connects = fcvi_connects_open(),
+                                        .flows = order != NULL ? fcvi_flows_open(1) : NULL};
     struct judge *judge = fcvi_judge_open(capture, &stream);
-    DEMAND(judge != NULL && stream.connects != NULL);
+    DEMAND(judge != NULL && stream.connects != NULL && stream.editions != NULL);
+    DEMAND(order == NULL || stream.flows != NULL);
+    if (stream.flows != NULL)
+        fcvi_flows_sample(stream.flows);
     uint64_t last = 0;
     while ((*end = fcvi_judge_next(judge, error, sizeof error)) > 0) {
         const uint64_t number = fcvi_judge_seen(judge)->record.number;
@@ -72,8 +88,22 @@ static struct judge_tally judged(const char *path, int *end)
     DEMAND(counted(&tally) <= tally.records);
     fcvi_judge_close(judge);
     fcvi_connects_close(stream.connects);
+    fcvi_editions_close(stream.editions);
+    if (stream.flows != NULL)
+        fcvi_flows_close(stream.flows);
     fcvi_capture_close(capture);
     return tally;
+}
+
+/* One clock is put right from some record on, and the window is of any size: 1 us to 18 minutes. */
+static void in_order(const char *path, const uint8_t *tail, const struct judge_tally *whole, int whole_end)
+{
+    const struct capture_shift shift = {CAPTURE_ANYBODY, tail[0] % 8, (int8_t)tail[0] * 1000};
+    const struct capture_order order = {1ull << (tail[1] & 0xF) * 2, &shift, 1, true};
+    int end;
+    const struct judge_tally t = judged(path, &order, &end);
+    DEMAND(end == whole_end && t.records == whole->records && t.frames == whole->frames);
+    DEMAND(t.fragments == whole->fragments && counted(&t) == counted(whole));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -85,16 +115,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t first = data[size - 1] - 0xA0u;
     if (first >= 1 && first <= 5 && first < size && size - first <= PIECE) {
         in_two(data, size, first);
-        (void)judged("-", &end);
+        (void)judged("-", NULL, &end);
         return 0;
     }
     deliver_file(data, size, path);
-    struct judge_tally whole = judged(path, &end);
+    struct judge_tally whole = judged(path, NULL, &end);
+    if (size >= 2 && data[size - 1] >> 4 == 0xC)
+        in_order(path, data + size - 2, &whole, end);
     if (data[size - 1] >> 4 != 0xB || size < 2)
         return 0;
     if (!deliver_pieces(data, size, data[size - 2], data[size - 1] & 0xF))
         return 0;
-    struct judge_tally cut = judged("-", &other);
+    struct judge_tally cut = judged("-", NULL, &other);
     DEMAND(other == end && memcmp(&cut, &whole, sizeof cut) == 0);
     return 0;
 }

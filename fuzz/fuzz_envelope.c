@@ -1,12 +1,13 @@
-/* Records of captures: FCoE, FIP, Boardwalk and MDS headers in Ethernet with VLAN tags, SOF and EOF ordered
- * sets, bare FC-2. The first byte chooses the linktype and whether the capture cut the record off. */
+/* Records of captures: FCoE, FIP, Boardwalk and MDS headers in Ethernet with VLAN tags and in tunnels, SOF
+ * and EOF ordered sets, bare FC-2, IP. The first byte chooses the linktype and whether the capture cut the
+ * record off. */
 #include "envelope.h"
 #include "oracle.h"
 
 enum { LONGEST = 4096, FINDINGS = 8 };
 
-enum { ERF = 197, COOKED = 276 };
-static const int linktypes[] = {CAPTURE_FC_2, CAPTURE_FC_2_DELIMS, CAPTURE_ETHERNET, ERF, COOKED};
+enum { RAW = 101, ERF = 197, COOKED = 276 };
+static const int linktypes[] = {CAPTURE_FC_2, CAPTURE_FC_2_DELIMS, CAPTURE_ETHERNET, ERF, COOKED, RAW};
 enum { LINKTYPES = sizeof linktypes / sizeof *linktypes };
 
 /* What was taken out of an envelope, put into a new one, comes out again. */
@@ -34,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fcvi_finding list[FINDINGS];
     struct fcvi_findings findings = {list, FINDINGS, 0, 0};
     struct fcvi_frame frame;
-    struct envelope known = {0};
+    struct envelope known = {.tunnels = &fcvi_envelope_tunnels};
     if (size < 1 || size > LONGEST)
         return 0;
     bool cut = data[0] >> 7;
@@ -42,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fcvi_envelope_open(&known, linktypes[link],
                        (struct envelope_bytes){data + 1, size - 1, size - 1 + (cut ? 64 : 0)}, &record);
     DEMAND(record.kind != CAPTURE_MALFORMED || record.problem != NULL);
+    DEMAND(record.kind != CAPTURE_CUT || record.whole == 0 || record.whole < 1 << 17);
     if (record.kind != CAPTURE_FRAME && record.kind != CAPTURE_CUT)
         return 0;
     DEMAND(record.frame.bytes >= data && record.frame.bytes + record.frame.length <= data + size);

@@ -107,6 +107,18 @@ __attribute__((noinline, cold)) static bool is_bare(struct envelope_bytes b)
            (type == TYPE_ELS && (r_ctl == ELS || r_ctl == ELS_REPLY));
 }
 
+static void step_over_tags(struct capture_record *out)
+{
+    if (out->kind <= CAPTURE_CUT && out->frame.length != 0 && out->frame.bytes[0] >> 4 == EXTENDED_HEADER)
+        fcvi_envelope_tags(out);
+}
+
+void fcvi_envelope_datagram(struct envelope *e, struct envelope_bytes b, struct capture_record *out)
+{
+    fcvi_envelope_ip(e, b, out);
+    step_over_tags(out);
+}
+
 void fcvi_envelope_open(struct envelope *e, int linktype, struct envelope_bytes b, struct capture_record *out)
 {
     out->problem = NULL;
@@ -125,6 +137,5 @@ void fcvi_envelope_open(struct envelope *e, int linktype, struct envelope_bytes 
         fcvi_envelope_cut(out, b.at, b.length, b.original);
     if (out->kind == CAPTURE_FOREIGN && is_bare(b))
         out->unusual |= CAPTURE_BARE;
-    if (out->kind <= CAPTURE_CUT && out->frame.length != 0 && out->frame.bytes[0] >> 4 == EXTENDED_HEADER)
-        fcvi_envelope_tags(out);
+    step_over_tags(out);
 }

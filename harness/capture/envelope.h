@@ -45,6 +45,9 @@ struct envelope {
 /** A segment of TCP port 3225 and a fragment of IP come as CAPTURE_PART, frame then is the IP packet. */
 void fcvi_envelope_open(struct envelope *envelope, int linktype, struct envelope_bytes bytes,
                         struct capture_record *out);
+/** What a datagram holds that was put together of its fragments: a record of fcvi_envelope_open goes on. */
+void fcvi_envelope_datagram(struct envelope *envelope, struct envelope_bytes packet,
+                            struct capture_record *out);
 /** The tunnels that captures have. */
 extern const struct envelope_tunnels fcvi_envelope_tunnels;
 

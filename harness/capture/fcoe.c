@@ -11,11 +11,12 @@ static bool is_eof(uint8_t code)
 }
 
 /* Where the trailer ends cannot be seen in what is cut off; whether an FCS comes behind it other frames say.
- */
+ * A mirror that cut the frame does not say how long it was. */
 static void cut_fcoe(const struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
     size_t without = FCOE_HEADER + FCOE_TRAILER + (size_t)e->behind;
-    size_t whole = !e->is_measured || b.original < without ? 0 : b.original - without;
+    bool known = e->is_measured && b.original != ENVELOPE_UNKNOWN && b.original >= without;
+    size_t whole = known ? b.original - without : 0;
     if (b.length > FCOE_HEADER)
         fcvi_envelope_cut(out, b.at + FCOE_HEADER, b.length - FCOE_HEADER, whole);
     else

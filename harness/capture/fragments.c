@@ -106,14 +106,25 @@ static bool overlaps(const struct datagram *d, uint32_t begin, uint32_t end)
     return false;
 }
 
+/* The last piece says how long the datagram is: nothing lies behind its end, and no other piece is the last.
+ */
+static bool is_beyond(const struct datagram *d, const struct ip_packet *p, uint32_t end)
+{
+    if (d->total != 0)
+        return !p->more || end > d->total;
+    for (uint32_t i = 0; i < d->count; i++)
+        if (!p->more && d->piece[i].end > end)
+            return true;
+    return false;
+}
+
 /* False: the datagram can no more become whole. */
 static bool add(struct datagram *d, const struct ip_packet *p, const uint8_t *bytes, size_t length)
 {
     const uint32_t begin = p->offset, end = begin + (uint32_t)length;
     if (is_there(d, begin, end))
         return true;
-    if (d->count == PIECES || end > IP_LONGEST || overlaps(d, begin, end) ||
-        (d->total != 0 && end > d->total))
+    if (d->count == PIECES || end > IP_LONGEST || overlaps(d, begin, end) || is_beyond(d, p, end))
         return false;
     if (!p->more)
         d->total = end;

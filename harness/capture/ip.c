@@ -62,7 +62,9 @@ static bool open_six(const uint8_t *b, size_t length, size_t original, struct ip
     p->total = (size_t)fcvi_load(b + 4, 2) + V6;
     if (p->total == V6 || p->total > original) /* left to the network adapter to fill in, or a jumbogram */
         p->total = unsaid(length, original);
-    while (!p->fragment && length >= p->header + 8) {
+    /* what stands behind the packet is none of its headers */
+    const size_t end = p->total < length ? p->total : length;
+    while (!p->fragment && end >= p->header + 8) {
         const uint8_t *at = b + p->header;
         const size_t size = extension(next, at);
         if (size == 0)
@@ -73,7 +75,7 @@ static bool open_six(const uint8_t *b, size_t length, size_t original, struct ip
         p->header += size;
     }
     static const uint8_t none[2];
-    if (p->header > length || (!p->fragment && extension(next, none) != 0))
+    if (p->header > end || (!p->fragment && extension(next, none) != 0))
         return false;
     p->protocol = next;
     return true;

@@ -201,7 +201,7 @@ RARE static int take_fragment(struct capture *c, struct capture_record *out, cha
         }
         const struct envelope_bytes whole = {out->frame.bytes, out->frame.length, out->frame.length};
         out->unusual = (uint8_t)((out->unusual & ~(unsigned)CAPTURE_FRAGMENT) | CAPTURE_PARTS);
-        fcvi_envelope_ip(&c->envelope, whole, out);
+        fcvi_envelope_datagram(&c->envelope, whole, out);
     }
     c->waiting -= out->parts;
     return 1;

@@ -60,13 +60,20 @@ static uint32_t sender_of(const struct capture_record *r)
                                                           : CAPTURE_ANYBODY;
 }
 
+/* A file may give any time. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t both;
+    return !__builtin_add_overflow(a, b, &both) ? both : b > 0 ? INT64_MAX : INT64_MIN;
+}
+
 static uint64_t corrected(const struct reorder *q, const struct capture_record *r)
 {
     int64_t us = (int64_t)r->time_us;
     for (size_t i = 0; i < q->order.shifts; i++) {
         const struct capture_shift *s = &q->shift[i];
         if (r->number >= s->from && (s->s_id == CAPTURE_ANYBODY || s->s_id == sender_of(r)))
-            us += s->us;
+            us = sum(us, s->us);
     }
     return us > 0 ? (uint64_t)us : 0;
 }

@@ -87,6 +87,23 @@ def test_a_mirror_that_cut_the_frame(tmp_path: Path) -> None:
     assert (record.kind, record.whole, record.data) == ("cut", 0, FRAMES[0].data[: 100 - 28])
 
 
+def test_a_mirror_that_cut_a_frame_behind_whole_ones(tmp_path: Path) -> None:
+    """How many bytes stand behind the trailer is known from other frames; how long the cut one was, still nobody says."""
+    inner = w.ethernet(0x8906, w.fcoe(FRAMES[0]))
+    cut = w.ethernet(0x0800, t.ipv4(47, t.gre(0x88BE, t.erspan2(inner[:100], cut=True), sequence=1)))
+    whole, part = records(tmp_path, 1, [(0, inner), (0, cut)])
+    assert (whole.kind, part.kind, part.whole) == ("frame", "cut", 0)
+
+
+def test_headers_end_with_their_packet(tmp_path: Path) -> None:
+    """An IPv6 packet that says it ends inside its extension header has no more: what stands behind it is of the link."""
+    inner = t.udp(4789, t.VXLAN + w.ethernet(0x8906, w.fcoe(FRAMES[0])))
+    packet = bytearray(t.ipv6(60, bytes([17, 1]) + bytes(14) + inner))
+    packet[4:6] = struct.pack(">H", 8)
+    (record,) = records(tmp_path, 1, [(0, w.ethernet(0x86DD, bytes(packet)))])
+    assert (record.kind, record.protocol) == ("foreign", "IP, cut off or damaged")
+
+
 def test_control_words_and_addresses_are_told_apart(tmp_path: Path) -> None:
     """FPMA addresses begin with 0Eh, others with 00h, 45h or 60h, which an IP packet begins with too."""
     for first in (0x00, 0x0E, 0x45, 0x60, 0x10):
@@ -174,6 +191,29 @@ def test_fragments_that_stay_alone_are_counted(tmp_path: Path) -> None:
     assert summary["records"]["gaps"] == 0
     path.write_bytes(w.pcap(101, [(0, p) for p in t.fragments(packet, 160, 1)], 100))
     assert lint(path)[1]["records"]["not_judged"].keys() == {ALONE}
+
+
+def test_a_datagram_has_no_holes(tmp_path: Path) -> None:
+    """The last fragment says where the datagram ends. One that lies behind it fills no hole before it."""
+    body, path = t.udp(2049, bytes(136)), tmp_path / "a.pcap"
+    lies = {
+        "behind the end": [(0, 8, True), (96, 144, True), (56, 88, False)],
+        "two ends": [(0, 8, True), (96, 136, False), (48, 88, False)],
+    }
+    for name, pieces in lies.items():
+        path.write_bytes(w.pcap(101, [(0, t.ipv4(17, body[a:b], a, more, 3)) for a, b, more in pieces]))
+        _, summary, status = lint(path)
+        assert (status, summary["records"]["foreign"], summary["records"]["not_judged"]) == (2, {}, {ALONE: 3}), name
+
+
+def test_a_frame_in_fragments_is_that_of_the_whole(tmp_path: Path) -> None:
+    """A virtual Fabric's header is stepped over however the overlay's packet came."""
+    inner = w.ethernet(0x8906, w.fcoe(w.tagged(FRAMES[0], 9)))
+    packet = t.ipv4(17, t.udp(4789, t.VXLAN + inner))
+    (whole,) = records(tmp_path, 101, [(0, packet)])
+    *parts, last = records(tmp_path, 101, [(0, f) for f in t.fragments(packet, 80, 1)])
+    assert whole.data == FRAMES[0].data and whole.network & 0xFFF == 9
+    assert (last.kind, last.data, last.network) == (whole.kind, whole.data, whole.network) and len(parts) > 1
 
 
 def test_what_fragments_hold_has_its_name(tmp_path: Path) -> None:
