@@ -97,7 +97,7 @@ def stands(standing: Standing) -> str:
     if standing.kind == PROVED:
         more = len(standing.by) - _MOST
         return f"proved by {', '.join(standing.by[:_MOST])}" + (f" and {more} more" if more > 0 else "")
-    return f"**not tested**: {standing.reason}"
+    return f"**not tested**: {standing.words or standing.reason}"
 
 
 def _anchor(clause: str) -> str:

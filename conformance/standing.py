@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterable, Mapping, Sequence
 
-from fcvi.engine.catalogue import DecidedBy, Requirement, load_decided_by, proved_by
+from fcvi.engine.catalogue import DecidedBy, Requirement, load_decided_by, load_not_tested, proved_by
 from fcvi.engine.protocol import Protocol
 from fcvi.engine.scenario import FAILING_LEVELS
 
@@ -19,16 +19,19 @@ PROVED, DECIDED, OPEN, UNTESTABLE = "proved", "decided", "not tested", "untestab
 UNPROVED = "checked, but no device was seen to fail by it"
 OTHER_LEVEL = "no device fails by a row of this level"
 NOTHING = "nothing looks at it"
-REASONS = (UNPROVED, OTHER_LEVEL, NOTHING)
+EXPLAINED = "the page of the book says why"
+REASONS = (UNPROVED, OTHER_LEVEL, NOTHING, EXPLAINED)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How one row stands. by: devices and checks. reason: why not, one of REASONS; of an untestable row its own."""
+    """How one row stands. by: devices and checks. reason: why not, one of REASONS; of an untestable row its own.
+    words: the reason that ``not_tested.tsv`` of the book has for just this row."""
 
     kind: str
     by: tuple[str, ...] = ()
     reason: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,11 @@ class Known:
 
 def standings(protocol: Protocol, requirements: Iterable[Requirement], known: Known) -> dict[str, Standing]:
     """Of each of these rows."""
-    derived, table = proved_by([protocol]), load_decided_by([protocol])
-    return {r.id: _standing(r, known, derived.get(r.id, ()), table.get(r.id)) for r in requirements}
+    derived, table, open_rows = proved_by([protocol]), load_decided_by([protocol]), load_not_tested([protocol])
+    return {r.id: _standing(r, known, derived.get(r.id, ()), table.get(r.id), open_rows.get(r.id, "")) for r in requirements}
 
 
-def _standing(r: Requirement, known: Known, derived: Sequence[str], decided: DecidedBy | None) -> Standing:
+def _standing(r: Requirement, known: Known, derived: Sequence[str], decided: DecidedBy | None, words: str = "") -> Standing:
     if not r.testable:
         return Standing(UNTESTABLE, reason=r.observable.removeprefix("n/a: "))
     devices = tuple(dict.fromkeys((*known.devices.get(r.id, ()), *derived)))
@@ -55,6 +58,8 @@ def _standing(r: Requirement, known: Known, derived: Sequence[str], decided: Dec
         return Standing(PROVED, devices)
     if decided is not None and decided.device:
         return Standing(DECIDED, (*decided.by, decided.device))
+    if words:
+        return Standing(OPEN, reason=EXPLAINED, words=words)
     if r.level not in known.failing:
         return Standing(OPEN, reason=OTHER_LEVEL)
     return Standing(OPEN, reason=UNPROVED if known.looked.get(r.id) else NOTHING)

@@ -29,6 +29,12 @@ def play(of: Player, cases: Sequence[CaseInfo], most: int, done: set[str], budge
     """Play the checks of these cases, case by case until the time is up. done: requirements whose checks are left out."""
     ends = time.monotonic() + budget_s
     found: dict[tuple[str, str, str], Check] = {}
+    listed = {ident for case in cases for ident in case.requirements}
+    for name, ident in of.faults:
+        if ident in listed and ident not in done and time.monotonic() < ends:
+            fault = of.of_fault(name, ident)
+            found[fault.step, name, ident] = fault
+            done |= {each for _, _, named in fault.outcomes for each in named}
     for case in cases:
         if done.issuperset(case.requirements) or time.monotonic() > ends:
             continue

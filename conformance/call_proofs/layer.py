@@ -26,7 +26,8 @@ class Break:
 
     what: "answer" (a member of an answer is another), "nothing" (the answer says that nothing came, from that one on), "again" (the
     answer comes a second time, in the place of the next), "never" (no answer), "ignore" (nothing is done, and success is told),
-    "silent", "twice" (each notification of a kind is lost, or comes twice). kind: the method, or the kind of notification.
+    "silent", "twice" (each notification of a kind is lost, or comes twice), "fault" (the provider itself has the fault of this
+    name: the layer does nothing). kind: the method, or the kind of notification.
     nth: which of the calls, from 1. path: the member; value: what it is instead, as JSON. each: also later, where it would be as it
     was then.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import zip_longest
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
@@ -25,6 +26,7 @@ from .layer import Break, Layer, understand
 HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
 _READ = 4  # answers before a check that it may be about
 MOST = 40  # providers of a check that are tried
+_BANK = "the bank of faults"
 _TOO_LONG_S = 3.0  # a variant that takes longer on the model proves nothing here
 _OF_THE_SUITE = ("agent.", "layout", "inject", "mem.new", "mem.pattern-write")
 NAMED, OTHERWISE, PASSES, OPEN = "named", "fails otherwise", "pass", "inconclusive"
@@ -82,11 +84,16 @@ class _Reader(proof.Recorder):
         self.noted.append((self.records[-1], words, answers))
 
 
+#: Makes the model, given where it writes and the name of its fault.
+Make = Callable[[Callable[[str], None], Optional[str]], Any]
+
+
 class Player:
     """A book on its model."""
 
-    def __init__(self, protocol: Protocol, make: Callable[[Callable[[str], None]], Any], pixit: Pixit) -> None:
+    def __init__(self, protocol: Protocol, make: Make, pixit: Pixit, faults: Sequence[tuple[str, str]] = ()) -> None:
         self.protocol, self._make, self._pixit = protocol, make, pixit
+        self.faults = faults  # of the model, each by its name and the requirement that it was written to break
         with judging_by(protocol):
             self.levels = {r.id: r.level for r in load_requirements([protocol])}
         self.failing = FAILING_LEVELS | ({"may"} if protocol.book == "verbs" else set())
@@ -98,9 +105,12 @@ class Player:
         dut.close()
 
     def dut(self, broken: Optional[Break]) -> Dut:
-        """The model behind a layer."""
-        inside = import_module("harness.tests.inside")
-        dut: Dut = inside.InsideDut(str(broken or "model"), lambda write: Layer(broken, self._make, write))
+        """The model behind a layer, or with a fault of its own."""
+        inside, fault = import_module("harness.tests.inside"), broken.kind if broken and broken.what == "fault" else None
+        layered = None if fault else broken
+        dut: Dut = inside.InsideDut(
+            str(broken or "model"), lambda write: Layer(layered, lambda told: self._make(told, fault), write),
+        )  # fmt: skip
         return dut
 
     def proves(self, requirement: str, variant: str, device: str) -> bool:
@@ -143,6 +153,25 @@ class Player:
             step = record.step if record.step.startswith(self.protocol.book) else "every call and completion"
             yield Check(step, bare, record.requirement, ident, answers, record.wanted)
 
+    def of_fault(self, name: str, requirement: str) -> Check:
+        """What a fault of the model comes to in the cases that list its requirement, a variant of each case in turn."""
+        fit = [
+            [(case, v) for v in case.variants if not_applicable(case, v, self._pics) is None]
+            for case in self.protocol.cases() if requirement in case.requirements
+        ]  # fmt: skip
+        turns = [one for turn in zip_longest(*fit) for one in turn if one is not None]
+        check = Check(_BANK, name, requirement, "", (), ())
+        device = Break("fault", name)
+        for case, variant in turns[:MOST]:
+            check.variant = case.variant_id(variant)
+            self.variants[check.variant] = case, variant
+            result = self._run(device, check.variant)
+            named = self.named(result)
+            check.outcomes = [(str(device), _verdict(result, requirement, named), named)]
+            if check.verdict == NAMED:
+                break
+        return check
+
     def prove(self, check: Check) -> None:
         """Try its providers until one is failed by its requirement."""
         for count, device in enumerate(devices(check.answers, check.wanted, check.words)):
@@ -173,13 +202,15 @@ def player(protocol: Protocol) -> Player:
     """Of VIPL or of verbs."""
     if protocol.book == "vipl":
         server, clock = (import_module(f"harness.tests.independent.provider.{name}") for name in ("server", "clock"))
-        return Player(protocol, lambda write: server.Server("plain", clock.VirtualClock(), write), pixit_for("virtual"))
-    server, choices, engine = (import_module(f"harness.tests.independent.verbs.{name}") for name in ("server", "choices", "engine"))
+        return Player(protocol, lambda write, _: server.Server("plain", clock.VirtualClock(), write), pixit_for("virtual"))
+    names = ("server", "choices", "engine", "faults")
+    server, choices, engine, faults = (import_module(f"harness.tests.independent.verbs.{name}") for name in names)
 
-    def make(write: Callable[[str], None]) -> Any:
-        return server.Server("iwarp", choices.Choices(()), None, write, ["model0"], ["127.0.0.1"], engine.VirtualClock())
+    def make(write: Callable[[str], None], fault: Optional[str]) -> Any:
+        return server.Server("iwarp", choices.Choices(()), fault, write, ["model0"], ["127.0.0.1"], engine.VirtualClock())
 
-    return Player(protocol, make, pixit_for("virtual", 500_000))
+    of_iwarp = [(fault.name, fault.row) for fault in faults.FAULTS if "iwarp" in fault.flavours]
+    return Player(protocol, make, pixit_for("virtual", 500_000), of_iwarp)
 
 
 __all__ = ["Check", "MOST", "Player", "player"]

@@ -152,7 +152,6 @@ def numbers(t: Verbs, p: Pair) -> None:
     t.require(not rkeys & {mw.rkey for mw in made}, "7.2-03", "STags of windows that regions have as well", "some", "none")
     for mw in made:
         t.require(mw.deallocate(), "7.9-07", "deallocating a window that was never bound", REFUSED, OK)
-    t.named("9.2.6.7-01")
 
 
 def in_order(t: Verbs, p: Pair, mem: Mem) -> None:
@@ -211,7 +210,6 @@ def many(t: Verbs, p: Pair, mem: Mem) -> None:
         parts.append((number * 64 % mem.length, made))
     for at, made in (*parts[:3], *parts[-3:]):
         allowed(t, p, "write", seen(mem, made.rkey, mem.va), "7.10.2-02", at)
-        t.named("5.2-03")
 
 
 def overlapping(t: Verbs, p: Pair, mem: Mem) -> None:
@@ -426,7 +424,6 @@ def bad_binds(t: Verbs) -> None:
         if t.iwarp:
             gone = t.until(lambda: heard(t, p.a), t.bound_us)
             t.require(gone, "7.10.2-17", f"what the peer is told after {what}", "nothing", "the end of the stream")
-        t.named("7.10.2-17")
     q = pair(t)
     if fault != "bound" or not per_qp(t):
         mem.write(bytes([mem.fill]) * 256)

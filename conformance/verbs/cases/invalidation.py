@@ -49,7 +49,6 @@ def by_the_peer(t: Verbs) -> None:
     p.ma.pattern(13, 0, 64)
     made = p.a.post([{"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 64)], "invalidate": rkey}], must=False)
     if what == "zero" and not made.whole:  # stopped at its own end, which harms nobody
-        t.named("7.2.1-05")
         alive(t)
         return
     if not t.require(made.whole, "9.3.1.1-02", "a post of a Send with Invalidate", made.said, OK):
@@ -239,7 +238,6 @@ def done(t: Verbs, p: Pair, rkey: int, row: str) -> None:
     status = wr.status if wr else REFUSED
     if not t.require(status == SUCCESS, row, "an Invalidate of a bound window", status, SUCCESS):
         t.lack("the Invalidate failed, so that nothing can be seen of it")
-    t.named("8.1.2.3.3-01")
 
 
 def again(t: Verbs, p: Pair, rkey: int, what: str) -> None:
@@ -250,8 +248,6 @@ def again(t: Verbs, p: Pair, rkey: int, what: str) -> None:
         t.require(status == SUCCESS, "7.8-04", what, status, SUCCESS)
     elif status != SUCCESS:
         t.notice("7.8-04", what, status, SUCCESS, "B64")
-    else:
-        t.named("7.8-04")
 
 
 def window_key(t: Verbs, p: Pair, key: int) -> None:

@@ -60,7 +60,6 @@ def come_back(t: Verbs) -> None:
             enough = all(worked[name] >= first[name] for name in first)
             for row in rows:
                 t.require(enough, row, f"objects of each kind after process {number} has ended", worked, first)
-            t.named("5.1.4-01")
         t.kill(1)
         for qp in held if t.agents == 2 else ():
             qp.destroy()  # the other process goes on, and what it has is not given back
@@ -252,7 +251,6 @@ def bystanders(t: Verbs) -> None:
     if loop is not None:
         ended = by.a.node.end.call("agent.stop", loop=loop).result()
         t.require(ended.get("status") is None, row, "the transfers of a bystander", ended.get("status"), "success each")
-    t.named(row)
     alive(t)
 
 

@@ -107,7 +107,6 @@ def rights(t: Verbs) -> None:
     what = f"a {op} where {'the region' if not of_region else 'the QP'} does not permit it"
     if of_qp and of_region:
         allowed(t, p, op, target, "6.2.2-04")
-        t.named("8.1.2.2-05")
     elif not of_region:
         rows, event, ib = ("7.4.2-02", "7.4.2-03", "7.4.2-04") if op == "write" else ("7.4.2-05", "7.4.2-06", "7.4.2-07")
         denied(t, p, op, target.remote(0), f"{rows} 8.1.2.2-05 8.1.2.2-06", what, event=event, ib=ib)
@@ -145,7 +144,6 @@ def named_wrongly(t: Verbs) -> None:
         for at in (0, 4096 - 32, 8192, 12288 - LENGTH):  # the first, a crossing of pages, the middle, the last
             allowed(t, p, op, p.mb, "7.4-02", at)
         allowed(t, p, op, other.mem(LENGTH), "7.3.2.2-01")
-        t.named("7.6.3-05")
         alive(t)
         return
     p = pair(t)
@@ -176,7 +174,6 @@ def named_wrongly(t: Verbs) -> None:
         mine = t.account.of(p.a, "sq")
         bad = [wr.status for wr in mine if wr.opcode == OPS[op]]
         t.require(SUCCESS not in bad, "8.1.3.2.1-02", f"a {op} to STag zero", bad, "an error at the poster")
-    t.named("6.2.2.3-02")
     alive(t)
 
 

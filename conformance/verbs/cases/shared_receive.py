@@ -197,7 +197,6 @@ def numbered(t: Verbs) -> None:
     t.require(not again, "6.3.5-03", "Receives of the SRQ that were used twice", len(again), 0)
     left = len(s.unused())
     s.serves(pairs[0], left, "6.3.5-05")
-    t.named("6.3.5-04")
     alive(t)
 
 

@@ -64,7 +64,6 @@ def binds(t: Verbs) -> None:
         right = REMOTE_WRITE if op == "write" else REMOTE_READ
         if right in access:
             allowed(t, p, op, seen(mem, made.rkey, mem.va), "7.10.2-06")
-            t.named("7.10.2-11 7.10.2-13")
         else:
             denied(t, p, op, through(mem, made), "7.10.2-11", f"a {op} through a window without the right", region=mem)
     elif what == "zero-based":

@@ -19,7 +19,7 @@ from conformance.verbs.steps.session import (
 SLOT = 64
 
 
-@verbs(17, "Numbered Sends, Writes and Reads", "6.2.2-03..05 8.1.2.1-01 8.2.2-01..02 8.2.2-08 9.5.2-02",
+@verbs(17, "Numbered Sends, Writes and Reads", "6.2.2-03 6.2.2-04 8.1.2.1-01 8.2.2-01..02 8.2.2-08 9.5.2-02",
        variants=pairwise(each("cq", ["two", "one"]), each("post", ["single", "list"]), each("length", {"small": 16, "large": 4096}),
                          each("receives", ["before", "between"])))  # fmt: skip
 def mixture(t: Verbs) -> None:
@@ -70,7 +70,6 @@ def mixture(t: Verbs) -> None:
     settled(p)
     p.b.recv_cq.empty()
     t.require(not any(wr.wcs for wr in left), "8.1.2.1-01", "Receives that no Send was for", [w.status for w in left], "unused")
-    t.named("6.2.2-05 8.2.2-02")
     alive(t)
 
 
@@ -110,7 +109,6 @@ def in_the_sq(t: Verbs, p: Pair, place: int) -> None:
     if len(made.wrs) <= place:  # refused at once, which harms nobody (B54): then it is a list that ended there
         t.require(len(made.wrs) == place, "8.2.1-04", "WRs accepted before the one that was refused", len(made.wrs), place)
         good(made.wrs, "8.2.1-04", "Sends in front of one that was refused")
-        t.named("6.2.2.3-03 8.3.2-01")
         return
     began = t.now_us
     t.reap([made.wrs[place]])
@@ -142,7 +140,6 @@ def around(t: Verbs, wrs: list[Wr], place: int) -> None:
     t.require(not ahead, "6.2.4-03", "WRs in front of the failing one", ahead, "success or flushed")
     behind = [wr.status for wr in wrs[place + 1 :] if wr.wcs and wr.status != FLUSHED]
     t.require(not behind, "8.3.2-02", "WRs behind the failing one", behind, FLUSHED)
-    t.named("6.2.4-04")
 
 
 def after(t: Verbs, p: Pair, theirs: list[Wr]) -> None:
@@ -233,7 +230,6 @@ def quiet_error(t: Verbs, p: Pair, op: str) -> None:
         t.reap(made.wrs)
         t.require(made.wrs[0].status in LOCAL, "8.1.3.1-03", "the WC of an unsignaled WR with an error", made.wrs[0].status,
                   " or ".join(sorted(LOCAL)))  # fmt: skip
-    t.named("8.1.3.1-03")
 
 
 def quiet_behind(t: Verbs, p: Pair, op: str) -> None:
@@ -246,7 +242,6 @@ def quiet_behind(t: Verbs, p: Pair, op: str) -> None:
         missing = [wr.status for wr in made[1:] if not wr.flushed]
         t.require(not missing, "8.1.3.1-04", "unsignaled WRs behind one that failed",
                   f"{len(missing)} of {len(made) - 1}: {missing}", FLUSHED)  # fmt: skip
-    t.named("8.1.3.1-04")
 
 
 def quiet_resources(t: Verbs, p: Pair, op: str) -> None:

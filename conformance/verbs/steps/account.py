@@ -241,7 +241,6 @@ class Account:
             cq.empty()
         for mem in self.mems:
             mem.guarded()
-        t.named("6.2.4-02 8.2.4-04 8.2.2-02")
 
 
 def _words(wrs: Iterable[Wr]) -> str:

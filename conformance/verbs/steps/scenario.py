@@ -133,10 +133,6 @@ class Verbs(Scenario):
         super().fail(_full(requirement), message, str(seen), str(required), at=at)
         raise AssertionError("not reached")
 
-    def named(self, requirements: str) -> None:
-        """What came of the case so far decides these requirements: each of its checks would have broken them."""
-        self.checked |= {_full(row) for row in requirements.split() if self.judges(row)}
-
     def _end_where_broken(self) -> None:
         """End the case at once when a breach was found; its words are those of the breach, whatever was noticed before it."""
         for f in self.findings:

@@ -107,7 +107,6 @@ def sent(t: Calls, fault: str, level: str, damaged: str) -> None:
 def corrupted(t: Calls) -> None:
     """UD: dropped, or an error bit. RD: one end learns, and nothing later succeeds. RR: the sender's Descriptor tells."""
     sent(t, "corrupt", need(t), "S2.5.1-01" if t.params["level"] == UD else "S2.5-05")
-    t.named("S2.5-05 S2.5.1-01 S2.5.2-02 G2.4-01 G2.4-02 G5.2-30")
     alive(t)
 
 
@@ -117,7 +116,7 @@ def need(t: Calls) -> str:
 
 
 @vipl("X10", "A message that is lost",
-      "S2.5-08 S2.5.1-02 S2.5.2-02 S2.5.2-09 S2.5.3-02 S2.5.3-05 S7.3-01 G2.4-01 G3.8.1-12 G5.2-30", errata="A55 A59 A89 A105",
+      "S2.5.2-02 S2.5.3-02 S2.5.3-05 S7.3-01 G2.4-01 G3.8.1-12 G5.2-30", errata="A55 A59 A89 A105",
       tags="fault", variants=each(levels(), "op", {"send": "send", "write": "write"}))  # fmt: skip
 def lost_message(t: Calls) -> None:
     """UD: nothing need be told. RD: one end learns at the next message or by a timer. RR: at most the one in error is done."""
@@ -125,7 +124,6 @@ def lost_message(t: Calls) -> None:
         sent(t, "lose", need(t), "S2.5-06")
     else:
         written(t, "lose", need(t), False)
-    t.named("S2.5-08 S2.5.1-02 S2.5.2-02 S2.5.2-09 S2.5.3-02 S7.3-01 G2.4-01 G3.8.1-12 G5.2-30")
     alive(t)
 
 
@@ -134,7 +132,6 @@ def lost_message(t: Calls) -> None:
 def cut_short(t: Calls) -> None:
     """No receive is successful with a part of a message; PARTIAL tells of it, on the send queue beside the cause."""
     sent(t, "cut", need(t), "G5.2-28")
-    t.named("S2.5.2-02 S2.5.3-02 G2.4-01 G5.2-27 G5.2-28")
     alive(t)
 
 
@@ -182,7 +179,6 @@ _WRITES = each(levels(), "immediate", {"plain": False, "immediate": True})
 def write_corrupted(t: Calls) -> None:
     """Nothing behind it is successful at RD and RR; with Immediate Data the receive is not good over wrong bytes."""
     written(t, "corrupt", need(t), t.params["immediate"])
-    t.named("S2.5-05 S2.5.2-02 S2.5.3-02 G3.8.1-11 G3.8.1-12")
     alive(t)
 
 
@@ -191,7 +187,6 @@ def write_corrupted(t: Calls) -> None:
 def write_cut(t: Calls) -> None:
     """As an RDMA Write that is corrupted."""
     written(t, "cut", need(t), t.params["immediate"])
-    t.named("S2.5.2-02 S2.5.3-02 G3.8.1-11")
     alive(t)
 
 
@@ -220,7 +215,6 @@ def answer_lost(t: Calls) -> None:
             t.notice("G5.2-30", "an RDMA Read whose answer was met", got, "TRANSPORT", "A85")
         state_fits(t, p.a, got, "an RDMA Read")
         t.require(p.a.becomes(ERROR), "G5.2-30", "the state afterwards", p.a.state(), ERROR)
-    t.named("S2.5-05 S2.5.2-02 S2.5.3-02 G5.2-30")
     alive(t)
 
 
@@ -248,7 +242,6 @@ def connecting_without_link(t: Calls) -> None:
     level = need_level(one, t.params["level"])
     inject(t, "nothing")
     {"request": _request, "accept": _accept, "reject": _reject, "peer": _peer}[t.params["what"]](t, one.vi(level), other.vi(level))
-    t.named("G3.3.2-09 G3.3.3-03 G3.3.4-07 G3.3.4-09 G3.3.7-07")
     alive(t)
 
 
@@ -346,7 +339,6 @@ def link_cut(t: Calls) -> None:
                 partition(t, p.a, code, "G3.3.5-09", numbers[0])
         p.a.clean()
         p.b.clean()
-    t.named("S5.2-03 S5.3-01 S5.4-01 G3.3.2-09 G3.3.5-09 G3.8.1-15 G6.3.1-01 G6.3.3-01")
     alive(t)
 
 

@@ -74,11 +74,10 @@ def peer_done(t: Calls) -> None:
                 outcome(t, vi, "G3.3.6-04", 600_000 + 2 * t.late_us),
                 TIMEOUT)  # fmt: skip
         t.require(vi.becomes(IDLE), "G3.3.6-04", "the state after the timeout", vi.state(), IDLE)
-    t.named("G3.3-05 G3.3.6-04")
     alive(t)
 
 
-@vipl("C27", "PeerDone and PeerWait without a request", "S5-01 G3.3.7-05", errata="A32", applies="peer_to_peer")
+@vipl("C27", "PeerDone and PeerWait without a request", "G3.3.7-05", errata="A32", applies="peer_to_peer")
 def peer_state(t: Calls) -> None:
     """VIP_INVALID_STATE before any request; the first call after the outcome tells it, the next VIP_INVALID_STATE."""
     one, other = nodes(t)
@@ -92,11 +91,10 @@ def peer_state(t: Calls) -> None:
     code = outcome(t, vi, "G3.3.7-05", 5 * t.settle_us)
     t.codes("G3.3.7-05", "the first VipConnectPeerDone after the outcome", code, OK)
     t.codes("G3.3.7-05", "the second one", vi.code("VipConnectPeerDone"), STATE, {OK: "A32"})
-    t.named("S5-01")
     alive(t)
 
 
-@vipl("C28", "Peers that do not fit", "S2.5-04 S5.2-02 G3.3.7-04 G6.7-06", errata="A34 A68 A91", applies="peer_to_peer",
+@vipl("C28", "Peers that do not fit", "S2.5-04 S5.2-02 G3.3.7-04", errata="A34 A68 A91", applies="peer_to_peer",
       variants=[Variant("level", {"what": "level"}), Variant("size", {"what": "size"})])  # fmt: skip
 def peers_differ(t: Calls) -> None:
     """Both learn what differs, or one of them and the other its timeout; neither is Connected."""
@@ -125,7 +123,6 @@ def peers_differ(t: Calls) -> None:
             t.require(v.state() != CONNECTED, "S2.5-04", "the state", v.state(), IDLE)
             if v.state() != IDLE:
                 t.notice("S5.2-02", "the state of a peer that does not fit", v.state(), IDLE, "A34")
-    t.named("S5.2-02 G6.7-06")
     alive(t)
 
 
@@ -154,7 +151,7 @@ def models(t: Calls) -> None:
     alive(t, p)
 
 
-@vipl("K7", "Where peers meet", "G3.3-05 G3.3.8-01 G6.7-01 G6.7-02 G6.7-03", errata="A49", applies="peer_to_peer")
+@vipl("K7", "Where peers meet", "G3.3-05 G3.3.8-01 G6.7-02 G6.7-03", errata="A49", applies="peer_to_peer")
 def crosswise(t: Calls) -> None:
     """Peers meet by host and the discriminator of RemoteAddr; that of LocalAddr decides nothing; another one keeps them apart."""
     one, other = nodes(t)
@@ -177,5 +174,4 @@ def crosswise(t: Calls) -> None:
     t.codes("G3.3-05", "VipConnectPeerRequest", code, OK)
     t.codes("G3.3.8-01", "VipConnectPeerWait", ended(t, waiting, "G3.3.8-01", 5 * t.settle_us), OK)
     t.codes("G6.7-02", "VipConnectPeerDone of the other", outcome(t, peer, "G6.7-02", 5 * t.settle_us), OK)
-    t.named("G6.7-01 G6.7-03")
     alive(t)

@@ -65,17 +65,12 @@ class Calls(CallScenario):
         super().report(_full(requirement), message, seen, required, at=at, byte=byte, bits=bits, erratum=erratum)
 
     def require(self, holds: bool, requirement: str, message: str, seen: object, required: object, **where: Any) -> bool:
-        self.checked.add(_full(requirement))
         return super().require(holds, _full(requirement), message, seen, required, **where)
 
     def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Seen] = None) -> NoReturn:
         self.judge_calls()
         super().fail(_full(requirement), message, seen, required, at=at)
         raise AssertionError("not reached")
-
-    def named(self, requirements: str) -> None:
-        """What came of the case so far decides these requirements: each of its checks would have broken them."""
-        self.checked |= {_full(row) for row in requirements.split()}
 
     def lack(self, why: str) -> NoReturn:
         """End the case inconclusive, unless a breach was found before."""

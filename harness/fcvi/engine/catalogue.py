@@ -15,6 +15,7 @@ from .protocol import Protocol, at_hand, in_force
 REQUIREMENTS, ERRATA = "requirements.tsv", "errata.md"
 #: Optional tables of a standard's folder.
 ON_EVERY_FRAME, DECIDED_BY, CHANGED, PROOFS = "on_every_frame.tsv", "decided_by.tsv", "requirements_changed.tsv", "proofs.tsv"
+NOT_TESTED = "not_tested.tsv"
 #: Of an edition: what became of each requirement of its base (editions.py).
 HOLDS = "holds.tsv"
 
@@ -155,6 +156,11 @@ def proved_by(protocols: Chosen = None) -> dict[str, list[str]]:
         if row["requirement"] in row["named"].split():
             found.setdefault(row["requirement"], []).append(row["device"])
     return found
+
+
+def load_not_tested(protocols: Chosen = None) -> dict[str, str]:
+    """Why nothing tests a row that can be seen, by its requirement."""
+    return {row["requirement"]: row["reason"] for p in _chosen(protocols) for row in rows(p.folder / NOT_TESTED)}
 
 
 def load_changes(protocols: Chosen = None) -> tuple[Change, ...]:
