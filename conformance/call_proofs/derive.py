@@ -2,13 +2,13 @@
 
 A check of calls compares what was read from answers. Which member that was it does not say; so each member of the answers that were
 read before it is altered in turn, the surest first: another code, another state, bytes that are wrong, a completion that is lost,
-doubled, or has another status.
+doubled, or has another status. Then the members of what was asked: the provider takes one for another.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from .layer import Break, Path
@@ -29,17 +29,20 @@ _WORD_BITS = (1, 2, 4, 8, 32, 128, 256, 1 << 16, 1 << 17, 1 << 19, 1 << 20)  # o
 #: What an agent tells of itself, and numbers that name something: another one asks for nothing that a provider owes.
 _NOT_ITS_OWN = frozenset(("thread", "us", "at_us", "value", "guard", "return", "errno", "vendor_err", "first"))
 _NUMBERS = frozenset(("nic", "vi", "mem", "conn", "ptag", "cq", "qp", "pd", "mr", "mw", "srq", "rnic", "request", "listener", "ah"))
+#: Numbers of a request that say how much.
+_SIZES = frozenset(("length", "Length", "entries", "sq_size", "rq_size", "size", "limit", "max_rd_atomic", "max_dest_rd_atomic"))
 _TURN = 3  # of each answer in turn: what was read last is the surest, and its later members are not
 _NOTIFICATIONS = ("notify", "error", "async", "cm", "connect-request")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that was read before a check."""
+    """An answer that was read before a check, and what had been asked."""
 
     method: str
     nth: int
     result: Mapping[str, Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
 
 
 def devices(answers: Sequence[Answer], wanted: Sequence[Any], words: str) -> list[Break]:
@@ -81,12 +84,28 @@ def _of_answer(answer: Answer, wanted: Sequence[Any]) -> Iterator[Break]:
         for other in _others(path, value):
             yield Break("answer", answer.method, answer.nth, path, json.dumps(other))
             yield Break("answer", answer.method, answer.nth, path, json.dumps(other), True)
+    yield from _of_request(answer)
     if isinstance(code, str) and code in ("success", "VIP_SUCCESS"):
         yield Break("ignore", answer.method, answer.nth, (), json.dumps(dict(answer.result)))
     always = _CODES["VIP_"] if isinstance(code, str) and code.startswith("VIP_") else ()
     for other in (c for c in always if c != code and c not in passing):
         yield Break("answer", answer.method, answer.nth, ("return",), json.dumps(other), True)
     yield Break("never", answer.method, answer.nth)
+
+
+def _of_request(answer: Answer) -> Iterator[Break]:
+    """A member of the request that is taken for another."""
+    for path, value in _members(answer.params, ()):
+        taken: Iterable[Any] = ()
+        if isinstance(value, bool):
+            taken = (not value,)
+        elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+            taken = ([one for one in value if one != gone] for gone in value)
+        elif isinstance(value, int) and path[-1] in _SIZES:
+            taken = (value - 1, value // 2, value + 1) if value else (1,)
+        for other in taken:
+            yield Break("asked", answer.method, answer.nth, path, json.dumps(other), True)
+            yield Break("asked", answer.method, answer.nth, path, json.dumps(other))
 
 
 def _of_completions(answer: Answer) -> Iterator[Break]:

@@ -24,8 +24,9 @@ class Server(Protocol):
 class Break:
     """One thing that is done otherwise.
 
-    what: "answer" (a member of an answer is another), "nothing" (the answer says that nothing came, from that one on), "again" (the
-    answer comes a second time, in the place of the next), "never" (no answer), "ignore" (nothing is done, and success is told),
+    what: "answer" (a member of an answer is another), "asked" (a member of a request is taken for another), "nothing" (the answer
+    says that nothing came, from that one on), "again" (the answer comes a second time, in the place of the next), "never" (no
+    answer), "ignore" (nothing is done, and success is told),
     "silent", "twice" (each notification of a kind is lost, or comes twice), "fault" (the provider itself has the fault of this
     name: the layer does nothing). kind: the method, or the kind of notification.
     nth: which of the calls, from 1. path: the member; value: what it is instead, as JSON. each: also later, where it would be as it
@@ -81,7 +82,20 @@ class Layer:
             if broken.what == "ignore" and (broken.kind, broken.nth) == (method, count):
                 self._tell({"id": number, "result": json.loads(broken.value)})
                 return
+            if broken.what == "asked" and broken.kind == method and (count == broken.nth or broken.each and count > broken.nth):
+                raw = self._taken_for(message, broken)
         self._server.line(raw)
+
+    def _taken_for(self, message: Json, broken: Break) -> bytes:
+        """The request as the provider takes it."""
+        try:
+            was = _at(message["params"], broken.path)
+        except (KeyError, IndexError, TypeError):
+            return json.dumps(message).encode()
+        if self._was is None:
+            self._was = was
+        other = _put(message["params"], broken.path, json.loads(broken.value)) if was == self._was else message["params"]
+        return json.dumps({**message, "params": other}).encode()
 
     def _tell(self, message: Json) -> None:
         self._write(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")) + "\n")

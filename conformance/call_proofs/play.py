@@ -25,7 +25,7 @@ from .layer import Break, Layer, understand
 
 HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
 _READ = 4  # answers before a check that it may be about
-MOST = 40  # providers of a check that are tried
+MOST = 80  # providers of a check that are tried
 _BANK = "the bank of faults"
 _TOO_LONG_S = 3.0  # a variant that takes longer on the model proves nothing here
 _OF_THE_SUITE = ("agent.", "layout", "inject", "mem.new", "mem.pattern-write")
@@ -78,7 +78,7 @@ class _Reader(proof.Recorder):
         last = [call for call in self._answers[-8:] if call.reply.done and call.reply.error is None][::-1]
         chosen = list({id(call): call for call in (*read, *last) if call.reply.done and call.reply.error is None}.values())
         answers = tuple(
-            Answer(call.method, self.ordinal(call.method, call)[0], dict(call.reply.result))
+            Answer(call.method, self.ordinal(call.method, call)[0], dict(call.reply.result), call.params)
             for call in chosen[:_READ] if self.ordinal(call.method, call)
         )  # fmt: skip
         self.noted.append((self.records[-1], words, answers))

@@ -11,11 +11,12 @@ import pytest
 from conformance.call_proofs.derive import Answer, devices
 from conformance.call_proofs.layer import Break, Layer, understand
 from conformance.call_proofs.play import player
+from conformance.verbs.book import PROTOCOL as VERBS
 from conformance.vipl.book import PROTOCOL as VIPL
 from fcvi.engine.catalogue import PROOFS, load_requirements, rows
 from fcvi.engine.protocol import Protocol, judging_by
 
-_BOOKS = [VIPL]
+_BOOKS = [VIPL, VERBS]
 _QUICK = 6  # rows of a table in a run of the tests
 
 
@@ -76,6 +77,21 @@ def test_a_layer_does_one_thing_otherwise() -> None:
     assert told(Break("silent", "error"), a) == [a] and told(Break("twice", "error"), a) == ["error", "error", a]
     assert told(Break("ignore", "Vip", 1, (), "{}"), a) == [{}]
     assert told(Break("answer", "Other", 1, ("x",), "7"), a) == ["error", a]
+    assert told(Break("asked", "Vip", 2, ("x", "y", 0), "7"), a, a, a) == ["error", a, "error", other, "error", a]
+    assert told(Break("asked", "Vip", 1, ("x", "y", 0), "7", True), a, b, a) == ["error", other, "error", b, "error", other]
+
+
+def test_a_fault_of_the_model_needs_no_layer() -> None:
+    with judging_by(VERBS):
+        assert player(VERBS).proves("VERBS-5.2.2-03", "VERBS.1/mr", "fault pd-freed-with-mr")
+        assert not player(VERBS).proves("VERBS-5.2.2-03", "VERBS.1/qp", "fault pd-freed-with-mr")
+
+
+def test_what_was_asked_is_taken_for_another() -> None:
+    answer = Answer("verbs.PostSq", 2, {"return": "success"}, {"qp": 7, "wrs": [{"flags": ["SIGNALED"], "sges": [{"length": 8}]}]})
+    found = [(one.path, one.value) for one in devices([answer], [], "") if one.what == "asked"]
+    assert (("wrs", 0, "flags"), "[]") in found and (("wrs", 0, "sges", 0, "length"), "7") in found
+    assert not any(path == ("qp",) for path, _ in found)
 
 
 def test_what_a_breach_names_is_tried_first() -> None:

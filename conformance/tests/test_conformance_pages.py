@@ -47,6 +47,14 @@ def test_a_device_proves_only_the_row_that_a_case_named(folder: Path) -> None:
     assert stands(folder, _ROW, devices=("banked",)) == standing.Standing(standing.PROVED, ("banked", "lost"))
 
 
+def test_what_nothing_can_test_has_a_reason_of_its_own(folder: Path) -> None:
+    (folder / "not_tested.tsv").write_text("requirement\treason\nFCVI-1-01\tBoth are right.\n", encoding="utf-8")
+    found = stands(folder, _ROW)
+    assert (found.kind, found.reason) == (standing.OPEN, standing.EXPLAINED)
+    assert gen_book.stands(found) == "**not tested**: Both are right."
+    assert stands(folder, _ROW, devices=("banked",)).kind == standing.PROVED
+
+
 def test_another_check_decides_only_with_its_device(folder: Path) -> None:
     (folder / "decided_by.tsv").write_text("requirement\tby\tdevice\nFCVI-1-01\tFCVI-2-01\t\n", encoding="utf-8")
     assert stands(folder, _ROW, ("decided",)).kind == standing.OPEN
