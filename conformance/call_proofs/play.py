@@ -21,7 +21,7 @@ from fcvi.engine.scenario import FAILING_LEVELS
 from fcvi.engine.upper import Call
 
 from .derive import Answer, devices
-from .layer import Break, Layer, understand
+from .layer import Break, Layer, Server, understand
 
 HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
 _READ = 4  # answers before a check that it may be about
@@ -85,7 +85,7 @@ class _Reader(proof.Recorder):
 
 
 #: Makes the model, given where it writes and the name of its fault.
-Make = Callable[[Callable[[str], None], Optional[str]], Any]
+Make = Callable[[Callable[[str], None], Optional[str]], Server]
 
 
 class Player:
@@ -202,12 +202,19 @@ def player(protocol: Protocol) -> Player:
     """Of VIPL or of verbs."""
     if protocol.book == "vipl":
         server, clock = (import_module(f"harness.tests.independent.provider.{name}") for name in ("server", "clock"))
-        return Player(protocol, lambda write, _: server.Server("plain", clock.VirtualClock(), write), pixit_for("virtual"))
+
+        def plain(write: Callable[[str], None], _: Optional[str]) -> Server:
+            made: Server = server.Server("plain", clock.VirtualClock(), write)
+            return made
+
+        return Player(protocol, plain, pixit_for("virtual"))
     names = ("server", "choices", "engine", "faults")
     server, choices, engine, faults = (import_module(f"harness.tests.independent.verbs.{name}") for name in names)
 
-    def make(write: Callable[[str], None], fault: Optional[str]) -> Any:
-        return server.Server("iwarp", choices.Choices(()), fault, write, ["model0"], ["127.0.0.1"], engine.VirtualClock())
+    def make(write: Callable[[str], None], fault: Optional[str]) -> Server:
+        clock, choose = engine.VirtualClock(), choices.Choices(())
+        made: Server = server.Server("iwarp", choose, fault, write, ["model0"], ["127.0.0.1"], clock)
+        return made
 
     of_iwarp = [(fault.name, fault.row) for fault in faults.FAULTS if "iwarp" in fault.flavours]
     return Player(protocol, make, pixit_for("virtual", 500_000), of_iwarp)
