@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from .layer import Break, Path
@@ -29,6 +30,8 @@ _WORD_BITS = (1, 2, 4, 8, 32, 128, 256, 1 << 16, 1 << 17, 1 << 19, 1 << 20)  # o
 #: What an agent tells of itself, and numbers that name something: another one asks for nothing that a provider owes.
 _NOT_ITS_OWN = frozenset(("thread", "us", "at_us", "value", "guard", "return", "errno", "vendor_err", "first"))
 _NUMBERS = frozenset(("nic", "vi", "mem", "conn", "ptag", "cq", "qp", "pd", "mr", "mw", "srq", "rnic", "request", "listener", "ah"))
+#: Members that name one thing: no other of its kind has the same.
+_OF_ONE = ("value", "handle", "va", "qp_num", "lkey", "rkey")
 #: Numbers of a request that say how much.
 _SIZES = frozenset(("length", "Length", "entries", "sq_size", "rq_size", "size", "limit", "max_rd_atomic", "max_dest_rd_atomic"))
 _TURN = 3  # of each answer in turn: what was read last is the surest, and its later members are not
@@ -47,10 +50,18 @@ class Answer:
 
 def devices(answers: Sequence[Answer], wanted: Sequence[Any], words: str) -> list[Break]:
     """Each provider of a check; answers: the last ones first. wanted: what passes. words: of its breach, whose names come first."""
-    streams = [list(_of_answer(answer, wanted)) for answer in answers] + [list(_of_notifications())]
+    streams = [list(_of_answer(answer, wanted)) for answer in answers] + [list(_of_names(answers)), list(_of_notifications())]
     turns = (stream[at : at + _TURN] for at in range(0, max(map(len, streams)), _TURN) for stream in streams)
     every = list(dict.fromkeys(device for turn in turns for device in turn))
     return sorted(every, key=lambda device: not _is_named(device, words))
+
+
+def _of_names(answers: Sequence[Answer]) -> Iterator[Break]:
+    """Something is given the name that another thing of its kind has."""
+    for one, other in permutations(answers, 2):
+        for name in _OF_ONE if one.method == other.method else ():
+            if name in one.result and one.result[name] != other.result.get(name, one.result[name]):
+                yield Break("answer", one.method, one.nth, (name,), json.dumps(other.result[name]))
 
 
 def _is_named(device: Break, words: str) -> bool:
