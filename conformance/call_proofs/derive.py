@@ -31,7 +31,7 @@ _WORD_BITS = (1, 2, 4, 8, 32, 128, 256, 1 << 16, 1 << 17, 1 << 19, 1 << 20)  # o
 _NOT_ITS_OWN = frozenset(("thread", "us", "at_us", "value", "guard", "return", "errno", "vendor_err", "first"))
 _NUMBERS = frozenset(("nic", "vi", "mem", "conn", "ptag", "cq", "qp", "pd", "mr", "mw", "srq", "rnic", "request", "listener", "ah"))
 #: Members that name one thing: no other of its kind has the same.
-_OF_ONE = ("value", "handle", "va", "qp_num", "lkey", "rkey")
+NAMES = frozenset(("value", "handle", "va", "qp_num", "lkey", "rkey"))
 #: Numbers of a request that say how much.
 _SIZES = frozenset(("length", "Length", "entries", "sq_size", "rq_size", "size", "limit", "max_rd_atomic", "max_dest_rd_atomic"))
 _TURN = 3  # of each answer in turn: what was read last is the surest, and its later members are not
@@ -48,9 +48,13 @@ class Answer:
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
-def devices(answers: Sequence[Answer], wanted: Sequence[Any], words: str) -> list[Break]:
-    """Each provider of a check; answers: the last ones first. wanted: what passes. words: of its breach, whose names come first."""
-    streams = [list(_of_answer(answer, wanted)) for answer in answers] + [list(_of_names(answers)), list(_of_notifications())]
+def devices(answers: Sequence[Answer], wanted: Sequence[Any], words: str, earlier: Sequence[Answer] = ()) -> list[Break]:
+    """Each provider of a check; answers: the last ones first. wanted: what passes. words: of its breach, whose names come first.
+
+    earlier: answers from before, of which only the names matter.
+    """
+    streams = [list(_of_answer(answer, wanted)) for answer in answers]
+    streams += [list(_of_names([*answers, *earlier])), list(_of_notifications())]
     turns = (stream[at : at + _TURN] for at in range(0, max(map(len, streams)), _TURN) for stream in streams)
     every = list(dict.fromkeys(device for turn in turns for device in turn))
     return sorted(every, key=lambda device: not _is_named(device, words))
@@ -59,7 +63,7 @@ def devices(answers: Sequence[Answer], wanted: Sequence[Any], words: str) -> lis
 def _of_names(answers: Sequence[Answer]) -> Iterator[Break]:
     """Something is given the name that another thing of its kind has."""
     for one, other in permutations(answers, 2):
-        for name in _OF_ONE if one.method == other.method else ():
+        for name in sorted(NAMES) if one.method == other.method else ():
             if name in one.result and one.result[name] != other.result.get(name, one.result[name]):
                 yield Break("answer", one.method, one.nth, (name,), json.dumps(other.result[name]))
 
@@ -186,4 +190,4 @@ def _others(path: Path, value: Any) -> Iterator[Any]:
         yield 0x5A5A5A5A
 
 
-__all__ = ["Answer", "devices"]
+__all__ = ["Answer", "NAMES", "devices"]

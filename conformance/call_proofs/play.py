@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import zip_longest
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
@@ -20,7 +20,7 @@ from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.engine.scenario import FAILING_LEVELS
 from fcvi.engine.upper import Call
 
-from .derive import Answer, devices
+from .derive import NAMES, Answer, devices
 from .layer import Break, Layer, Server, understand
 
 HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
@@ -42,6 +42,7 @@ class Check:
     variant: str
     answers: tuple[Answer, ...]
     wanted: tuple[Any, ...]
+    earlier: tuple[Answer, ...] = ()  # that gave something a name
     outcomes: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)  # device, verdict, requirements named
 
     @property
@@ -56,7 +57,7 @@ class _Reader(proof.Recorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.noted: list[tuple[proof.Record, str, tuple[Answer, ...]]] = []
+        self.noted: list[tuple[proof.Record, str, tuple[Answer, ...], tuple[Answer, ...]]] = []
         self._answers: list[Call] = []
 
     def begin(self) -> None:
@@ -77,11 +78,14 @@ class _Reader(proof.Recorder):
         super().note(primitive, requirement, looks, resolve, condition, wanted, tolerated, now_us, words)
         last = [call for call in self._answers[-8:] if call.reply.done and call.reply.error is None][::-1]
         chosen = list({id(call): call for call in (*read, *last) if call.reply.done and call.reply.error is None}.values())
-        answers = tuple(
+        named = [call for call in self._answers if not NAMES.isdisjoint(call.reply.result) and call not in chosen][-_READ:]
+        self.noted.append((self.records[-1], words, self._told(chosen[:_READ]), self._told(named)))
+
+    def _told(self, calls: Iterable[Call]) -> tuple[Answer, ...]:
+        return tuple(
             Answer(call.method, self.ordinal(call.method, call)[0], dict(call.reply.result), call.params)
-            for call in chosen[:_READ] if self.ordinal(call.method, call)
+            for call in calls if self.ordinal(call.method, call)
         )  # fmt: skip
-        self.noted.append((self.records[-1], words, answers))
 
 
 #: Makes the model, given where it writes and the name of its fault.
@@ -150,10 +154,10 @@ class Player:
         if result.verdict is not Verdict.PASS or time.process_time() - began > _TOO_LONG_S:
             self.skipped.append(ident)
             return
-        for record, words, answers in reader.noted:
+        for record, words, answers, earlier in reader.noted:
             bare = "".join(c for c in words if not c.isdigit())
             step = record.step if record.step.startswith(self.protocol.book) else "every call and completion"
-            yield Check(step, bare, record.requirement, ident, answers, record.wanted)
+            yield Check(step, bare, record.requirement, ident, answers, record.wanted, earlier)
 
     def of_fault(self, name: str, requirement: str) -> Check:
         """What a fault of the model comes to in the cases that list its requirement, a variant of each case in turn."""
@@ -176,7 +180,7 @@ class Player:
 
     def prove(self, check: Check) -> None:
         """Try its providers until one is failed by its requirement."""
-        for count, device in enumerate(devices(check.answers, check.wanted, check.words)):
+        for count, device in enumerate(devices(check.answers, check.wanted, check.words, check.earlier)):
             if count == MOST:
                 break
             result = self._run(device, check.variant)
