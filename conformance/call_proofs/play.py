@@ -25,7 +25,7 @@ from .layer import Break, Layer, Server, understand
 
 HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
 _READ = 6  # answers before a check that it may be about
-MOST = 80  # providers of a check that are tried
+MOST = 48  # providers of a check that are tried
 _BANK = "the bank of faults"
 _TOO_LONG_S = 3.0  # a variant that takes longer on the model proves nothing here
 _OF_THE_SUITE = ("agent.", "inject", "mem.new", "mem.pattern-write")
