@@ -141,13 +141,15 @@ def in_their_order(t: Scenario) -> None:
     "Timers that are over",
     clause="1, 4.2, 4.3",
     requirements=["VITCP-1-01", "VITCP-4.2-08", "VITCP-4.3-09"],
+    errata=["V81"],
     applies="tcp",
     variants=[Variant("wait", {"what": "wait"}, "server"), Variant("pending-accept", {"what": "pending"}, "server"),
               Variant("connected", {"what": "connected"}, "client")],
 )  # fmt: skip
 def timers(t: Scenario) -> None:
     """VipConnectWait returns when its time is over. The timer of Incoming ends with the Connect Request, that of VipConnectRequest
-    with the connection: neither ends what comes then.
+    with the connection: neither ends what comes then. A device may end a request that its application leaves waiting; its
+    VipConnectAccept then fails.
     """
     what = t.params["what"]
     if what == "wait":
@@ -168,6 +170,11 @@ def timers(t: Scenario) -> None:
         t.send(stream, connect_request(t, level))
         t.finish(call, "VITCP-4.3-01", returns="VIP_SUCCESS")
         t.wait(2 * int(t.config["incoming_timeout_us"]))
-        t.call("VipConnectAccept", vi=vi, conn=call.integer("conn"))
+        ended = stream.over
+        code = t.call("VipConnectAccept", vi=vi, conn=call.integer("conn")).returned()
+        if ended and code != "VIP_SUCCESS":
+            t.report("VITCP-4.3-09", "a request that waits for the application is ended", code, "a connection", erratum="V81")
+            alive(connect(t))
+            return
         t.expect(ACCEPT, "VITCP-4.3-09", stream=stream, why="though the application has accepted")
         alive(connect(t))

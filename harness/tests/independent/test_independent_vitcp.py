@@ -35,7 +35,7 @@ CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0", "police=yes
            "division=empty-last unused=rubbish security=16 memory=high more_nops=yes code_beside_good=9 lingers=300000")
 OTHER_READINGS = ("rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
                   "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary",
-                  "gone_in_pending=connects")  # fmt: skip
+                  "gone_in_pending=connects", "pending=ends")  # fmt: skip
 #: A few of the mistakes; the nightly tier has all.
 SAMPLE = ("rx-zero", "same-number-same-message", "nop-too-late", "padding-not-told")
 NIGHTLY = ("", *CAREFUL, *OTHER_READINGS)

@@ -44,6 +44,7 @@ CHOICES: Table = {
     "bad_version": ("close|reject|no-match", "answer to another Version (V02)"),
     "failed_state": ("idle|error", "the VI after VIP_NOT_REACHABLE: Idle (4.2), or Error (VI-DG 3.3.4, V57)"),
     "gone_in_pending": ("refused|connects", "VipConnectAccept when TCP has gone (V59; connects is the other reading)"),
+    "pending": ("waits|ends", "how long a request waits for the application (V81; ends is the other reading)"),
     "long_discriminator": ("VIP_INVALID_PARAMETER|VIP_ERROR_RESOURCE", "what 17 bytes get (V46)"),
     "overlong": ("error|lost", "a Send that is too long at Unreliable Delivery (VI-ARCH 2.5.1)"),
     "greater_mtu": ("own|close", "an Accept with more than was proposed (V26)"),

@@ -390,7 +390,6 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "no-error-callback": ("2.2.2.2.2-05 1-01", "the application is not told of an error"),
     "matches-whatever-the-case": ("3.2-09", "Discriminators are compared as text of either case"),
     "matches-up-to-a-zero": ("3.2-09", "Discriminators are compared up to a zero byte"),
-    "incoming-ends-pending": ("4.3-03 4.3-09 4.1-01", "the timer of Incoming ends Pending Accept"),
     "timeout-ends-a-connection": ("4.2-08 4.2-06 2.2.2.2.2-04 4.2-07",
                                   "the time of VipConnectRequest ends the connection that it has made"),
     "wait-for-ever": ("1-01", "VipConnectWait does not end with its time"),

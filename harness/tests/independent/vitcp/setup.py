@@ -328,7 +328,7 @@ class Passive:
                 return
             self.close()
             return
-        if not self.port.bad("incoming-ends-pending"):
+        if self.port.choose("pending") == "waits":
             self.timer.cancel()
         if segment.version != wire.VERSION and not self.port.bad("any-version"):
             how = self.port.choose("bad_version")
