@@ -41,7 +41,7 @@ def _the_fourth(dut: BrokenDut, result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _and_logo(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+def and_logo(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
     """A LOGO on an Exchange of its own behind the frame."""
     logo = bytearray(buf[: HEADER + 16])
     logo[HEADER : HEADER + 8] = bytes([5, 0, 0, 0, 0]) + logo[9:12]  # the command; the N_Port Identifier is S_ID
@@ -439,7 +439,7 @@ FAULTS = [
     Fault("another-answer-each-time", "R1.7.2.a/precedence-3", "REV1-B-03", into={"CONNECT_RQST": _another_each_time}),
     Fault("farp-in-a-fabric", "R1.7.3.a/fabric/name-server", "REV1-7.3-01", config={"topology": "point-to-point"}),
     Fault("farp-reply-unanswered", "R1.A.4.a/dut-asks", "REV1-A.4-02", out={"LS_ACC": drop()}),
-    Fault("farp-reply-then-logo", "R1.A.4.a/dut-replies", "REV1-A.4-01", out={"FARP_REPLY": _and_logo}),
+    Fault("farp-reply-then-logo", "R1.A.4.a/dut-replies", "REV1-A.4-01", out={"FARP_REPLY": and_logo}),
     Fault("farp-without-action", "R1.7.3.a/farp", "REV1-7.4-01", out={"FARP_REQ": payload_byte(8, 0)}),
     Fault("farp-with-a-name", "R1.7.3.a/farp", "REV1-7.4-01", out={"FARP_REQ": payload_byte(28, 1)}),
     # 8

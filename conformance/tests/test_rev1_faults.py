@@ -18,7 +18,7 @@ from fcvi.fc import codec
 from conformance.rev1.book import PROTOCOL
 from conformance.rev1.cases import all_cases
 
-from .rev1_faults import FAULTS, OF_RESP2
+from .rev1_faults import FAULTS, OF_RESP2, and_logo
 from .rev1_faulty import BrokenDut, Fault
 
 LEVELS = {r.id: r.level for r in load_requirements([PROTOCOL])}
@@ -70,6 +70,19 @@ def test_offsets_that_begin_again_are_not_accused_out_of_order() -> None:
     case = "5.2.far/unreliable/send/dut-client/class3/out-of-order"
     result = run_on(BrokenDut(Fault("restart", case, "", out={"SEND_RQST": _again})), case)
     assert result.verdict is Verdict.INCONCLUSIVE and "(R02)" in result.reason, (result.verdict, result.reason)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_port_may_log_out_for_reasons_of_its_own(times: int) -> None:
+    """Annex A.4 forbids the Logout as an action upon FARP-REQ, not one that happens to come behind a FARP-REPLY."""
+    case = "R1.A.4.a/dut-replies"
+
+    def by_chance(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+        dut.memory["replies"] = int(dut.memory.get("replies", 0)) + 1
+        return and_logo(dut, view, buf) if dut.memory["replies"] <= times else [bytes(buf)]
+
+    result = run_on(BrokenDut(Fault("by-chance", case, "", out={"FARP_REPLY": by_chance})), case)
+    assert result.verdict is Verdict.PASS, result.reason
 
 
 @pytest.mark.parametrize("case", sorted({fault.case for fault in FAULTS}))
