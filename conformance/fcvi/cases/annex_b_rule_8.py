@@ -46,7 +46,8 @@ class Disturbance:
         """how: a busy, a reject, "abort" (ACK with 01b) or "none"; seq_cnt: of the frame."""
         self.exchange: Optional[Exchange] = None
         self.frame: Optional[codec.Frame] = None
-        self.time_us = 0
+        self.numbers: list[int] = []  # of the frame in the trace
+        self.earliest_us = self.time_us = 0
         self._t, self._how, self._seq_cnt = t, how, seq_cnt
         t.tester.acknowledge = self._answer
 
@@ -54,7 +55,8 @@ class Disturbance:
         hit = self.frame is None and view.iu in _REQUESTS and view.get("FC", "SEQ_CNT") == self._seq_cnt
         if not hit:
             return class2.ack_1(view, exchange.rx_id)
-        self.frame, self.exchange, self.time_us = view, exchange, self._t.now_us
+        self.frame, self.exchange, self.numbers = view, exchange, [len(self._t.tester.trace)]
+        self.earliest_us = self.time_us = self._t.now_us
         if self._how == "none":
             return None
         if self._how == "abort":
@@ -280,5 +282,6 @@ def ack_missing(t: Scenario) -> None:
     setup, _, disturbance, _ = _disturbed(t)
     abts = _abts(t, disturbance, "FCVI-B-R8e-a")
     if abts is not None:
-        t.expect_time(abts, disturbance.time_us + t.pixit.e_d_tov_us, "FCVI-B-R8e-a", "ABTS after E_D_TOV without an ACK")
+        due = disturbance.time_us + t.pixit.e_d_tov_us
+        t.expect_time(abts, due, "FCVI-B-R8e-a", "ABTS after E_D_TOV without an ACK", since=disturbance)
     _aftermath(t, setup, "FCVI-B-R8e-b")

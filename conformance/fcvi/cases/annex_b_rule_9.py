@@ -53,7 +53,7 @@ def response_missing(t: Scenario) -> None:
     taken, _ = originate(t, setup, 2, 64)
     limit = t.r_a_tov_us + 3 * t.pixit.late_us
     abts = t.expect("ABTS", "FCVI-8.4.2-a", exchange=taken.exchange, within_us=limit, why="without a response")
-    t.expect_time(abts, taken.last.time_us + t.r_a_tov_us, "FCVI-8.3-01", "ABTS after FCVI_ULP_TIMEOUT")
+    t.expect_time(abts, taken.last.time_us + t.r_a_tov_us, "FCVI-8.3-01", "ABTS after FCVI_ULP_TIMEOUT", since=taken.last)
     t.tester.send_ba_acc(abts)
     t.settle()
     expect_error(t, setup, "FCVI-8.4.2-e", "without a response")

@@ -64,7 +64,7 @@ def late_frames(t: Scenario) -> None:
     assert first.rqst is not None and first.call is not None
     if t.params["when"] == "connected":
         accept_request(t, first)
-        expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a")
+        expect_abts(t, first.exchange, first.rqst, "FCVI-8.5.3-a")
         send_resp3(t, first)
         t.settle()
         check_state(t, first.vi, "error", "FCVI-8.5.3-a")
@@ -82,7 +82,7 @@ def late_frames(t: Scenario) -> None:
         t.control("the retry connected all the same")
         return
     assert retry.rqst is not None
-    expect_abts(t, retry.exchange, retry.rqst.time_us, "FCVI-8.5.3-a")
+    expect_abts(t, retry.exchange, retry.rqst, "FCVI-8.5.3-a")
     t.finish(first.call, "FCVI-8.5.4-02", returns="VIP_NOT_REACHABLE")
     late_answer_is_ignored(t, retry, "FCVI-8.5.3-a")
     check_state(t, retry.vi, "error", "FCVI-8.5.3-a1")

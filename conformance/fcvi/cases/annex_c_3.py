@@ -72,7 +72,7 @@ def idle_without_resp3(t: Scenario) -> None:
     else:
         t.lose(setup.rqst)
         if how == "pending-retry":
-            expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+            expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
             setup = _retry_before_t1(t, setup, setup.call.started_us + int(waits or 0))
         assert setup.call is not None and waits is not None
         t.finish(setup.call, "FCVI-8.2-b2", returns="VIP_TIMEOUT")
@@ -80,7 +80,7 @@ def idle_without_resp3(t: Scenario) -> None:
     check_state(t, setup.vi, "idle", "FCVI-8.2-b3" if how == "refused" else "FCVI-8.2-b2")
     assert setup.rqst is not None
     accept = bool(t.params["ba_acc"])
-    abts = expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a", accept=accept)
+    abts = expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a", accept=accept)
     _quiet(t, abts, accept)
     check_state(t, setup.vi, "idle", "FCVI-8.5.4-01")
     control_setup(t)
@@ -144,7 +144,7 @@ def pending_without_resp3(t: Scenario) -> None:
         send_resp1(t, first)
     else:
         t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a", accept=t.params["answer"] == "ba-acc")
+    expect_abts(t, first.exchange, first.rqst, "FCVI-8.5.3-a", accept=t.params["answer"] == "ba-acc")
     retry = expect_retry(t, first)
     check_state(t, retry.vi, "pending", "FCVI-8.5.3-a2a")
     accept_request(t, retry)
@@ -213,7 +213,7 @@ def connected_without_resp3(t: Scenario) -> None:
     setup = start_request(t, vi=vi)
     assert setup.rqst is not None
     accept_request(t, setup)
-    expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+    expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
     check_state(t, vi, "error", "FCVI-8.5.3-a3")
     flushed(t, vi, "FCVI-C-R5-d")
     connection_lost(t, vi, "FCVI-C-R5-e")

@@ -61,7 +61,7 @@ def own_request_times_out(t: Scenario) -> None:
     finish_other(t, both.other)
     connected(t, both.own, "FCVI-5.3.4-05")
     assert both.own.rqst is not None
-    expect_abts(t, both.own.exchange, both.own.rqst.time_us, "FCVI-8.5.3-a")
+    expect_abts(t, both.own.exchange, both.own.rqst, "FCVI-8.5.3-a")
     t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us, "FCVI-8.5.3-a3", "although the Peers are connected")
     check_state(t, both.vi, "connected", "FCVI-8.5.3-a3", {"error": "E51"})
     if t.call("VipQueryVi", vi=both.vi).text("State") == "VIP_STATE_CONNECTED":

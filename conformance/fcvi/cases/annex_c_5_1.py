@@ -159,7 +159,7 @@ def setup_timers(t: Scenario) -> None:
         call = setup.call
         assert setup.rqst is not None and call is not None
         if what == "retry":
-            expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+            expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
             setup = expect_retry(t, setup)
             accept_request(t, setup)
             send_resp3(t, setup)

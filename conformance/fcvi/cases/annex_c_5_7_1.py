@@ -65,6 +65,6 @@ def client_gives_up(t: Scenario, lost: str) -> None:
     t.finish(setup.call, "FCVI-8.2-b2", returns="VIP_TIMEOUT")
     t.expect_return(setup.call, t1, "FCVI-8.2-b2")
     check_state(t, setup.vi, "idle", "FCVI-8.2-b2")
-    expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+    expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
     t.expect_nothing(["CONNECT_RQST"], 2 * t.r_a_tov_us, "FCVI-8.5.4-01", "although the application had given up")
     check_state(t, setup.vi, "idle", "FCVI-8.2-b2")

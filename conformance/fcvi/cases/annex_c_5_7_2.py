@@ -88,7 +88,7 @@ def retried_setup(t: Scenario) -> None:
     first = start_request(t)
     assert first.rqst is not None and first.call is not None
     t.lose(first.rqst)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a", accept=end != "no-ba-acc")
+    expect_abts(t, first.exchange, first.rqst, "FCVI-8.5.3-a", accept=end != "no-ba-acc")
     # rule C-3b: BA_ACC may be awaited for up to R_A_TOV before the retry
     if end == "no-ba-acc":
         t.owed(lambda: t.peek(["CONNECT_RQST", "LOGO", "PLOGI"]) is not None)

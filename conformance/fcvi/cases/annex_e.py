@@ -28,7 +28,7 @@ _RECEPTION = ("reliable-reception",)
 
 
 def _posted(t: Scenario, setup: Setup, count: int, first: int = 1) -> list[Message]:
-    """Post Descriptors of the operation one after the other; gives the Messages that follow from them."""
+    """Post Descriptors of the operation one after the other, and the Messages that follow from them."""
     op, messages = str(t.params["op"]), []
     datas = [t.rng.randbytes(20 + number) for number in range(first, first + count)]
     region = register(t, sum(len(d) for d in datas), data=b"".join(datas))

@@ -53,7 +53,7 @@ def _preference(t: Scenario, frames: Received, wanted: int) -> None:
 
 
 def _connect_or_refuse(t: Scenario) -> Optional[Setup]:
-    """A setup; None when the DUT refused it because FCVI_PREF is not equal (E34), and did not when it was."""
+    """A setup, which the DUT may refuse where FCVI_PREF is not equal (E34). None: it did so, and accepts one where it is."""
     own, other = bool(t.params["preference"]), bool(t.params["tester_preference"])
     if own == other:
         return connect_as(t)

@@ -129,7 +129,7 @@ def _retried_by_the_dut(t: Scenario) -> Setup:
     else:
         t.tester.link.drop("tester", "CONNECT_RESP1")
         send_resp1(t, first)
-    expect_abts(t, first.exchange, first.rqst.time_us, "FCVI-8.5.3-a", accept=t.params["ba"] == "BA_ACC")
+    expect_abts(t, first.exchange, first.rqst, "FCVI-8.5.3-a", accept=t.params["ba"] == "BA_ACC")
     retry = expect_retry(t, first)  # rule C-3b: BA_ACC may be awaited for so long
     accept_request(t, retry)
     send_resp3(t, retry)

@@ -187,7 +187,7 @@ def _make_room(t: Scenario) -> None:
 def check_state(
     t: Scenario, vi: int, state: str, requirement: str, tolerated: Optional[Mapping[str, str]] = None
 ) -> None:
-    """VipQueryVi reports this state; tolerated maps other states to the errata that allow them.
+    """VipQueryVi reports this state. tolerated: other states, with the errata that allow them.
 
     No clause says what comes first, an IU or the state that goes with it: the state has the time of an answer to follow (E123).
     """
@@ -251,13 +251,17 @@ def _address_words(length: int, host: bytes, discriminator: bytes) -> str:
     return f"HOST_ADD_LEN {length}, HOST_ADD {host.hex()}, DISCRIM {discriminator.hex()}"
 
 
+def _attribute_words(values: Iterable[int]) -> str:
+    return "FCVI_RELIABILITY_LVL {}, EnRdmaWr {}, EnRdmaRd {}, FCVI_MAX_TRANS_SIZE {}".format(*values)
+
+
 def _check_attributes(t: Scenario, iu: Received, requirement: str) -> None:
     names = ("FCVI_RELIABILITY_LVL", "EnRdmaWr", "EnRdmaRd", "FCVI_MAX_TRANS_SIZE")
     seen, chosen = iu.attributes(names), attributes_of(t)
     required = tuple(chosen[name] for name in names)
     t.require(
         seen == required, requirement, "FCVI_LOC_ATTRS differs from the attributes of the VI",
-        f"level, RDMA Write, RDMA Read, size {seen}", f"{required}", at=iu,
+        _attribute_words(seen), _attribute_words(required), at=iu,
         byte=None if iu.last.edition else iu.byte_of("CONN", "FCVI_LOC_ATTRS"),
     )  # fmt: skip
 
@@ -500,7 +504,7 @@ def send_rqst(
     reserved: int = 0,
     **fields: Any,
 ) -> Setup:
-    """The tester's FCVI_CONNECT_RQST in a new Exchange; as a retry of an earlier one when that is given.
+    """The tester's FCVI_CONNECT_RQST in a new Exchange. As a retry of an earlier one when that is given.
 
     port: N_Port Identifier of another port of the tester. reserved: bytes 2 and 3 of Device_Header Word 1.
     """
@@ -614,14 +618,14 @@ def control_setup(t: Scenario) -> None:
 
 
 def expect_abts(
-    t: Scenario, exchange: Exchange, started_us: int, requirement: str, *, accept: bool = True, what: str = "T3"
+    t: Scenario, exchange: Exchange, begin: Received, requirement: str, *, accept: bool = True, what: str = "T3"
 ) -> Received:
-    """The DUT aborts the Exchange one FCVI_ULP_TIMEOUT after it began (8.3), and the tester accepts the ABTS."""
-    nominal = started_us + t.r_a_tov_us
+    """The DUT aborts the Exchange one FCVI_ULP_TIMEOUT after the IU that began it (8.3), and the tester accepts the ABTS."""
+    nominal = begin.time_us + t.r_a_tov_us
     limit = nominal + 2 * t.r_a_tov_us - t.now_us
     abts = t.expect("ABTS", requirement, exchange=exchange, within_us=max(limit, 0), why=f"after {what}")
     timing = "FCVI-8.6.2-b" if requirement.startswith("FCVI-8.6") else "FCVI-8.5.2-b"
-    t.expect_time(abts, nominal, timing, f"ABTS at {what}")
+    t.expect_time(abts, nominal, timing, f"ABTS at {what}", since=begin)
     if accept:
         t.tester.send_ba_acc(abts)
         t.settle()
@@ -703,7 +707,7 @@ _VENDOR_UNIQUE = range(0xF0, 0x100)  # Table 12
 def expect_disconnect_resp(
     t: Scenario, exchange: Exchange, *, connection_id: int, abort: int, app: int = 1, handle: Optional[int] = None
 ) -> Received:
-    """FCVI_DISCONNECT_RESP: flags and id repeated (6.13.2, 5.9.4.6); handle None is not checked."""
+    """FCVI_DISCONNECT_RESP: flags and FCVI_CONNECTION_ID repeated (6.13.2, 5.9.4.6). A handle that is None is not checked."""
     resp = t.expect("DISCONNECT_RESP", "FCVI-6.13.1-01", exchange=exchange, why="after FCVI_DISCONNECT_RQST")
     t.equal(resp, "CONN_SETUP_ABORT", abort, "FCVI-5.9.4.6-06")
     t.equal(resp, "VI_APP_DISCON", app, "FCVI-5.9.4.6-04")
@@ -812,7 +816,7 @@ def disconnect_unanswered(t: Scenario, setup: Setup) -> None:
         t.step("the provider had disconnected before: VipDisconnect had nothing left to ask for (E151)")
         return
     rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", within_us=0, why="after VipDisconnect")
-    expect_abts(t, rqst.exchange, rqst.time_us, "FCVI-8.6.3-a1", what="the timeout of FCVI_DISCONNECT_RESP")
+    expect_abts(t, rqst.exchange, rqst, "FCVI-8.6.3-a1", what="the timeout of FCVI_DISCONNECT_RESP")
     t.tolerate("DISCONNECT_RQST", "ABTS")  # one or more retries are permitted (E59)
     t.finish(call, "FCVI-8.6.3-a3", within_us=6 * t.r_a_tov_us, returns="VIP_NOT_REACHABLE")
     check_state(t, setup.vi, "error", "FCVI-8.6.3-a2")

@@ -11,7 +11,7 @@ def lose_request(t: Scenario, setup: Setup) -> None:
     """The CONNECT_RQST does not arrive, and the DUT aborts its Exchange after FCVI_ULP_TIMEOUT (8.5.3 a)."""
     assert setup.rqst is not None
     t.lose(setup.rqst)
-    expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+    expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
 
 
 def lose_request_and_retry(t: Scenario) -> tuple[Setup, Setup]:

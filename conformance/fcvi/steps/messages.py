@@ -106,7 +106,7 @@ def open_connection(t: Scenario) -> Setup:
 
 
 def state_of(t: Scenario, vi: int) -> str:
-    """VIP_STATE_... of the VI."""
+    """VipQueryVi, for the state of the VI."""
     return t.call("VipQueryVi", vi=vi).text("State")
 
 
@@ -174,7 +174,7 @@ def post(
     t: Scenario, vi: int, op: str, region: Region, *, length: Optional[int] = None, offset: int = 0,
     remote: Optional[tuple[int, int]] = None, immediate: Optional[int] = None,
 ) -> str:
-    """VipPostSend or VipPostRecv; gives the return code."""  # fmt: skip
+    """VipPostSend or VipPostRecv. Gives the return code."""  # fmt: skip
     size = region.length if length is None else length
     segments = [{"mem": region.mem, "offset": offset, "length": size}] if size else []
     where = None if remote is None else {"va": f"{remote[0]:016x}", "handle": remote[1]}

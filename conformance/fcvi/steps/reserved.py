@@ -142,7 +142,7 @@ def set_in(data: bytes, chosen: Sequence[Place]) -> bytes:
 
 @contextmanager
 def reserved_set(t: Scenario, chosen: Sequence[Place]) -> Iterator[None]:
-    """Within, the tester's IUs carry these Reserved bits; if anything goes wrong that went well before, they are named."""
+    """The tester's IUs carry Reserved bits. If anything goes wrong within that went well before, they are named."""
     before = len(t.findings)
     words = ", ".join(p.words for p in chosen)
     if chosen:

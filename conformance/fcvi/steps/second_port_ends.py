@@ -111,7 +111,7 @@ class Ends:
         t.require(seen == STATE["connected"], "FCVI-8.2-b1", "the VI of the far side", seen, STATE["connected"])
 
     def second_state(self) -> str:
-        """VIP_STATE_... of the far side's VI."""
+        """VipQueryVi, for the state of the far side's VI."""
         return self.call("VipQueryVi", vi=self.second_vi).text("State")
 
 

@@ -138,7 +138,7 @@ def t3(world: World) -> str:
     t, slot = world.t, world.slot
     setup = slot.setup
     assert setup is not None and setup.rqst is not None and setup.call is not None
-    steps.expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+    steps.expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
     if slot.phase == "acked":
         steps.check_state(t, slot.vi, "error", "FCVI-8.5.3-a3")
         steps.connection_lost(t, slot.vi, "FCVI-C-R5-e")

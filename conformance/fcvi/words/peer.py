@@ -78,6 +78,6 @@ def t3(world: World) -> str:
     t, slot = world.t, world.slot
     setup = slot.setup
     assert setup is not None and setup.rqst is not None
-    steps.expect_abts(t, setup.exchange, setup.rqst.time_us, "FCVI-8.5.3-a")
+    steps.expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
     slot.setup = steps.expect_retry(t, setup)
     return "peering"

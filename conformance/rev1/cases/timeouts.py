@@ -95,7 +95,8 @@ def _judge_time(t: Scenario, abts: Received, started: Received | int, row: str) 
     """At FCVI_ULP_TIMEOUT of the device. One that nobody has declared may be another than the device was told."""
     begun = started if isinstance(started, int) else started.time_us
     if t.ulp_us is not None:
-        t.expect_time(abts, begun + t.ulp_us, row, "ABTS at FCVI_ULP_TIMEOUT")
+        since = None if isinstance(started, int) else started
+        t.expect_time(abts, begun + t.ulp_us, row, "ABTS at FCVI_ULP_TIMEOUT", since=since)
         return
     first, last = begun + t.ulp_timeout_us - t.pixit.early_us, begun + t.ulp_timeout_us + t.pixit.late_us
     if abts.time_us < first or abts.earliest_us > last:

@@ -375,7 +375,7 @@ def start_wait(t: Scenario, timeout_us: Optional[int] = None, discriminator: Opt
 
 
 def send_rqst(t: Scenario, mode: int = CLIENT_SERVER, handle: Optional[int] = None, **fields: Any) -> Setup:
-    """The tester's FCVI_CONNECT_RQST; fields in capitals with "dh_" before them are of the Device_Header."""
+    """The tester's FCVI_CONNECT_RQST. Fields in capitals with "dh_" before them are of the Device_Header."""
     exchange = t.tester.open_exchange()
     handle = new_handle(t) if handle is None else handle
     dh: dict[str, int] = {"VI_HANDLE": UNASSIGNED, "VI_FLAGS": mode}

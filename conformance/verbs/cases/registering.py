@@ -28,7 +28,7 @@ _CMD = (-4, -5)  # IBV_REREG_MR_ERR_CMD, IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW
 
 
 def again(mem: Mem, flags: Sequence[str], /, **params: Any) -> Call:
-    """Reregister; on success the region has the STags of the answer."""
+    """Reregister. On success the region has the STags of the answer."""
     call = mem.node.call("ReregisterMr", mr=mem.mr, flags=list(flags), **params)
     if returned(call):
         mem.lkey, mem.rkey = call.integer("lkey"), call.integer("rkey")

@@ -16,7 +16,7 @@ from conformance.verbs.steps.session import (
 
 
 def numbered(p: Pair, count: int, seed: int = 40, length: int = 64) -> list[Wr]:
-    """Sends of a, each with bytes of its own; the k-th has those of seed + k."""
+    """Sends of a, each with bytes of its own. The k-th has those of seed + k."""
     for k in range(count):
         p.ma.pattern(seed + k, 64 * k, length)
     return p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(64 * k, length)]} for k in range(count)]).wrs

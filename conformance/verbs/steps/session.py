@@ -223,7 +223,7 @@ class Cq:
 
 
 def event_of(node: Node, handler: int, within_us: int) -> Optional[int]:
-    """The CQ of the next event of a channel; None when there is none in time."""
+    """The next event of a channel, and its CQ. None when there is none in time."""
     call = node.start("GetEvent", handler=handler, Timeout=within_us)
     node.t.finished(call, node.t.patience_us + within_us)
     if not returned(call):
@@ -572,7 +572,7 @@ def nodes(t: Verbs) -> tuple[Node, Node]:
 
 
 def need_read(t: Verbs) -> None:
-    """The condition READ."""
+    """The case needs a device with RDMA Read."""
     if any(node.attr("max_qp_rd_atom") < 1 or node.attr("max_qp_init_rd_atom") < 1 for node in nodes(t)):
         t.skip("the device has no RDMA Read")
 
@@ -624,7 +624,9 @@ class Joined:
 
 def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int, int]] = None,
          access: Optional[Sequence[str]] = None, theirs: Optional[Sequence[str]] = None) -> Joined:  # fmt: skip
-    """a is the active side, b the passive one; answer: ORD and IRD of the passive side, else those that its request offers it.
+    """A connection of two QPs: a is the active side, b the passive one.
+
+    answer: ORD and IRD of the passive side, else those that its request offers it.
 
     access, theirs: the rights of a and of b for remote access (B62).
     """
@@ -706,7 +708,7 @@ def pair(t: Verbs, size: int = 8192, *, primed: bool = True, ord: int = 4, ird: 
 
 
 def message(p: Pair, length: int = 100, seed: int = 1, *, row: str = "6.2.2-04", offset: int = 0) -> bool:
-    """A Send from a to b that has to arrive with the right bytes; whether it did."""
+    """A Send from a to b that has to arrive with the right bytes. Says whether it did."""
     t = p.t
     got = p.b.recv(p.mb.sge(offset, length))
     p.ma.pattern(seed, offset, length)
@@ -768,7 +770,7 @@ def flushed(wrs: Iterable[Wr], row: str, what: str, also: Iterable[str] = ()) ->
 
 
 def ending(t: Verbs, wrs: Iterable[Wr], row: str, what: str) -> bool:
-    """Poll for the WCs of a QP that dies, as long as the end of its stream may last; whether all of them came."""
+    """Poll for the WCs of a QP that dies, as long as the end of its stream may last. Says whether all of them came."""
     found = list(wrs)
     return t.reap(found) or overdue(t, found, row, what)
 

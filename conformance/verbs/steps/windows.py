@@ -46,7 +46,7 @@ class Bound:
 
 
 def kind(t: Verbs) -> int:
-    """2 where the device has windows of that type, else 1."""
+    """The type of windows that the device has. 2 where it has that, else 1."""
     return 2 if all(node.attr("device_cap_flags") & (_TYPE_2A | _TYPE_2B) for node in nodes(t)) else 1
 
 

@@ -25,7 +25,7 @@ def split(mem: Mem, offset: int, length: int, pieces: int) -> list[dict[str, Any
 
 def sent(p: Pair, segments: list[dict[str, Any]], into: list[dict[str, Any]], row: str,
          recv_at: dict[str, Any] | None = None, **other: Any) -> Got | None:  # fmt: skip
-    """One Send and its receive; None when it was lost, which is right on UD (A105)."""
+    """One Send and its receive, which may be lost on UD (A105). None when it was."""
     t = p.a.t
     number = p.b.recv(*into, **({"at": recv_at} if recv_at else {}))
     for _ in range(3 if p.level == UD else 1):

@@ -51,7 +51,7 @@ def faulty(t: Calls, p: Pair, vi: Vi, queue: str, number: int, bit: str, row: st
 
 def raw(mem: Mem, offset: int, *, control: int = 0, reserved: int = 0, length: int = 0, data: Sequence[tuple[int, int, int]] = (),
         remote: tuple[int, int, int] | None = None) -> None:  # fmt: skip
-    """Write a Descriptor of bytes (G 5): data has address, handle, length; remote address, handle, reserved."""
+    """A Descriptor is written byte by byte (G 5). data has address, handle, length; remote address, handle, reserved."""
     count = len(data) + (remote is not None)
     head = struct.pack("<QIHHIIII", 0, 0, count, control, reserved, 0, length, 0)
     segments = [remote] if remote is not None else []

@@ -38,7 +38,7 @@ def message(p: Pair, length: int = 32, offset: int = 0) -> int:
 
 
 def notify(vi: Vi, queue: str, context: int, **other: Any) -> str:
-    """Register a handler, and what the call returned."""
+    """A handler is registered. Gives what the call returned."""
     return vi.code(f"Vip{queue}Notify", Context=context, **other)
 
 

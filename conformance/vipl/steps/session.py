@@ -501,7 +501,7 @@ def pending(t: Calls, node: Node, level: str, **attribs: Any) -> tuple[Vi, Call,
 
 
 def in_error(t: Calls, p: Pair) -> bool:
-    """Bring p.a to Error by the other end's VipDisconnect and a transfer; whether it is."""
+    """The first VI comes to Error by the other end's VipDisconnect and a transfer. Says whether it is."""
     p.b.disconnect()
     for _ in range(20):
         if p.a.becomes(ERROR, 100_000):

@@ -221,7 +221,7 @@ def connect(
     cut: Optional[str] = None,
     may_close: bool = False,
 ) -> Link:
-    """Connect a VI of the DUT to the tester; without arguments as the variant says.
+    """A VI of the DUT is connected to the tester. Without arguments as the variant says.
 
     size: MaxTransferSize of the VI. mtu: what the tester proposes or agrees to. flow: the tester's flag, as the DUT's PICS
     when it is not given. posted: receive Descriptors that the case has posted to the VI before. first: the tester's first

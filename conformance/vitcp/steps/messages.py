@@ -133,7 +133,7 @@ def credit(link: Link) -> None:
 
 
 def send(link: Link, pdus: Sequence[Pdu]) -> int:
-    """Send the segments of one message; gives its number."""
+    """The tester sends the segments of one message. Gives its number."""
     known, number = link.stream.watch.known, pdus[0].number
     if pdus[0].kind == SEND or pdus[0].flags & IMMEDIATE:
         credit(link)
@@ -196,7 +196,7 @@ def _first(seen: bytes, wanted: bytes) -> str:
 
 
 def deliver(link: Link, payload: bytes, requirement: str = "VITCP-2.2.2.1-06", immediate: Optional[int] = None, **how: Any) -> int:
-    """A Send of the tester into a receive Descriptor of its size and some more; gives its number."""
+    """A Send of the tester into a receive Descriptor of its size and some more. Gives its number."""
     region = post_receive(link, len(payload) + 32)
     number = send(link, segments(link, payload, immediate=immediate, **how))
     received(link, region, payload, requirement, immediate)
@@ -371,7 +371,7 @@ def write(link: Link, region: Region, payload: bytes, offset: int = 0, immediate
 
 
 def ask(link: Link, va: int, handle: int, length: int) -> int:
-    """A Read Request of the tester; gives its number. Not where the DUT's VI allows reads, and its window takes none (V24)."""
+    """A Read Request of the tester. Gives its number. Not where the DUT's VI allows reads, and its window takes none (V24)."""
     ce = link.answer.pdu.ce
     if link.window == 0 and ce is not None and ce.attributes & wire.READ_ENABLE:
         raise NotThere("the DUT's RDMA Read Window is 0: it takes no Read Requests")

@@ -273,6 +273,10 @@ class Scenario:
         if proof.ACTIVE is not None:
             proof.ACTIVE.told(what, thing)
 
+    def given(self) -> str:
+        """What of the configuration decides how the case goes, for its page; "" for nothing."""
+        return ""
+
     # ---- judging ----
 
     def step(self, words: str) -> None:
@@ -325,7 +329,7 @@ class Scenario:
     ) -> None:  # fmt: skip
         """A condition without which the case cannot go on: its breach ends it."""
         self.checked.add(requirement)
-        self.note("demand", requirement, *self._places({"at": at}), condition=True, wanted=(str(required),))
+        self.note("demand", requirement, *self._places({"at": at}), condition=True, wanted=(str(required),), words=message)
         if not holds:
             self.fail(requirement, message, str(seen), str(required), at)
 
@@ -348,9 +352,10 @@ class Scenario:
         after = len(self.frames())
         self.expectations.append(Expectation(words, requirement, frames, after, self.now_us, silence))
 
-    def expect_time(self, received: Seen, nominal_us: int, requirement: str, what: str) -> None:
-        """The frame came at this time, within the PIXIT's tolerances."""
-        self.note("expect_time", requirement, proof.Look("time", received, ""), wanted=(nominal_us,))
+    def expect_time(self, received: Seen, nominal_us: int, requirement: str, what: str, since: Optional[Seen] = None) -> None:
+        """The frame came at this time, within the PIXIT's tolerances. since: it counts from there; the page of the case says so."""
+        begin = str(since.numbers[-1]) if since is not None else ""
+        self.note("expect_time", requirement, proof.Look("time", received, ""), wanted=(nominal_us,), words=begin)
         self._timed(received.earliest_us, received.time_us, nominal_us, requirement, what, received)
 
     def expect_return(self, call: Call, after_us: int, requirement: str) -> None:
