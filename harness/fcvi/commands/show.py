@@ -10,7 +10,9 @@ from dataclasses import asdict
 from typing import Any, Mapping, Optional
 
 from fcvi.engine.case import CaseInfo, Variant, load_cases
-from fcvi.engine.catalogue import Erratum, Requirement, load_errata, load_requirements, proved_by
+from fcvi.engine.catalogue import (
+    Erratum, Requirement, load_decided_by, load_errata, load_on_every_frame, load_requirements, proved_by,
+)  # fmt: skip
 from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_of
 from fcvi.engine.page import page
 from fcvi.engine.protocol import Protocol, listed, put_in_force, registered
@@ -22,6 +24,7 @@ from .target import book as book_option, named
 from .values import cases, own_cases
 
 _WIDTH = 100
+_DECISION, _PROOF = 240, 60  # letters
 
 
 def add_parser(commands: Any) -> None:
@@ -45,23 +48,18 @@ def _wrap(words: str, indent: str = "  ") -> str:
     return textwrap.fill(words, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
-def _steps(case: CaseInfo, wanted: str) -> None:
-    """The page: what is asked, in which order, and what would fail."""
+def _steps(case: CaseInfo, wanted: str) -> set[str]:
+    """The page: what is asked, in which order, and what would fail. Gives what the steps cite."""
     result, found = page(case, _variant(case, wanted))
     if result is None:
-        return
+        return set()
     end = "" if result.verdict is Verdict.PASS else f", where it ends {result.verdict.value}: {result.reason}"
-    print(_wrap(f"The steps of {result.id} as it ran on the suite's own reference device{end}") + "\n")
+    print(_wrap(f"The steps of {result.id} as it ran on the suite's own reference device{end}.") + "\n")
+    for words in steps.KEY:
+        print(_wrap(words) + "\n")
     for line in steps.table(found):
         print(line)
-    print("\n" + _wrap(_READING))
-
-
-_READING = (
-    "A step with a requirement is a check: what stands there has to come, within the time of an answer unless a time is named. A "
-    "line with a dash is one more check of the step above it. A line such as \"X; required: Y\" fails with the words X where Y "
-    "does not hold. Each frame or PDU of the device is also held against every rule of codec and monitor."
-)
+    return steps.cited(found)
 
 
 def _variant(case: CaseInfo, wanted: str) -> Optional[Variant]:
@@ -79,18 +77,40 @@ def _show_case(case: CaseInfo, wanted: str) -> None:
         narrowed = f"  (applies: {variant.applies})" if variant.applies else ""
         print(f"    {case.variant_id(variant)}{narrowed}")
     print()
-    _steps(case, wanted)
+    cited = _steps(case, wanted)
     proofs = proved_by()
     print("\n  requirements")
-    for ident in case.requirements:
+    for ident in dict.fromkeys((*case.requirements, *sorted(cited & statements.keys()))):
         r = statements[ident]
-        proof = f" (proved by the device {proofs[ident][0]})" if ident in proofs else ""
-        print(textwrap.fill(f"{ident} [{r.level}] {r.statement}{proof}", _WIDTH, initial_indent="    ",
-                            subsequent_indent="      "))  # fmt: skip
-    if case.errata:
+        where = "" if ident in cited or not cited else f" ({_not_in_a_step(ident)})"
+        device = textwrap.shorten(proofs[ident][0], _PROOF, placeholder="...") if ident in proofs else ""
+        proof = f" (proved by the device {device})" if device else ""
+        print(_entry(f"{ident} [{r.level}] {r.statement}{where}{proof}"))
+    numbers = [number for number in errata if number in cited or number in case.errata]
+    if numbers:
         print("\n  errata")
-        for number in case.errata:
-            print(f"    {number} {errata[number].title}")
+    for number in numbers:
+        print(_entry(f"{number} {errata[number].title}{_decision(errata[number])}"))
+
+
+def _entry(words: str) -> str:
+    return textwrap.fill(words, _WIDTH, initial_indent="    ", subsequent_indent="      ")
+
+
+def _not_in_a_step(ident: str) -> str:
+    """Who checks a requirement that the case lists and no step cites."""
+    if ident in load_on_every_frame():
+        return "checked by every frame"
+    by = load_decided_by().get(ident)
+    decided = f"; decided by the checks of {', '.join(by.by)}" if by is not None else ""
+    return f"by no step of this variant{decided}"
+
+
+def _decision(erratum: Erratum) -> str:
+    """What was decided, in a line."""
+    parts = parts_of(erratum)
+    words = next((parts[part] for part in ("verdict", "receive", "send") if parts.get(part)), "")
+    return f": {textwrap.shorten(words, _DECISION, placeholder=' ...')}" if words else ""
 
 
 def _absent(erratum: Erratum, parts: Mapping[str, str], part: str) -> str:

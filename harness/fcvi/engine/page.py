@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Se
 
 from . import proof
 from .catalogue import load_catalogue
-from .page_words import answered, asked, compared, said, span
+from .page_words import answered, asked, compared, otherwise, said, span, tolerance
 from .pics import complete
 from .protocol import Line, protocol_of
 from .results import Result, TraceFrame
@@ -37,19 +37,28 @@ AT_THE_END = "What every case owes when it ends"
 
 @dataclass
 class Check:
-    """What a check of a step compares, in words, and the requirement that it breaks."""
+    """What a check of a step compares, in words, and the requirement that it breaks.
+
+    step: another step that the words name: they end before its number, and rest goes on behind it.
+    """
 
     words: str  # "" where the step itself is what is checked
     requirement: str
     times: int = 1
-    since: Optional[int] = None  # the frame in which the value that is compared was seen first
+    step: Optional[Step] = field(default=None, compare=False)
+    rest: str = ""
+
+    def text(self) -> str:
+        """The whole of it, with the number of the other step."""
+        named = f" step {self.step.number}" if self.step is not None else ""
+        return self.words + named + self.rest + (f" ({self.times} times)" if self.times > 1 else "")
 
 
 @dataclass
 class Step:
     """A row. who: the tester on the wire, the upper tester that makes the calls, the device, or a check of all that came before.
-    part: the step of the suite that it belongs to, in words; "" in the case itself. later: how much later than the step before,
-    in words. frame: its number in the capture. times: how often it came in a row.
+    part: the step of the suite that it belongs to, in words; "" in the case itself. later: how much later than the step ``after``,
+    in words. frame: its number in the capture. times: how often it came in a row. number: from 1, in the order of the page.
     """
 
     who: str
@@ -59,11 +68,19 @@ class Step:
     frame: Optional[int] = None
     checks: list[Check] = field(default_factory=list)
     times: int = 1
+    after: Optional[Step] = field(default=None, compare=False)
+    number: int = field(default=0, compare=False)
+
+    def text(self) -> str:
+        """What happened, when and how often."""
+        when = f", {self.later} after step {self.after.number}" if self.after is not None else ""
+        return self.what + when + (f" ({self.times} times)" if self.times > 1 else "")
 
 
 @dataclass
 class Event:
-    """Something that happened. kind: "crossed" (a frame), "asked", "answered", "told", "logged" or "checked"."""
+    """Something that happened. kind: "given" (the configuration), "crossed" (a frame), "asked", "answered", "told", "logged" or
+    "checked"."""
 
     kind: str
     time_us: int
@@ -92,6 +109,7 @@ class Watcher(proof.Recorder):
         super().__init__()
         self.events: list[Event] = []
         self.pixit: Optional[Pixit] = None
+        self.frame_us: dict[int, int] = {}  # when each frame came, by its number
         self._body, self._ended = body, False
         self._scenario: Optional[Scenario] = None
         self._open: list[Call] = []
@@ -99,6 +117,8 @@ class Watcher(proof.Recorder):
     def attach(self, t: Scenario) -> None:
         """The case begins: its log and its clock are looked at from here on."""
         self._scenario, self.pixit = t, t.pixit
+        if given := t.given():
+            self._add("given", None, given)
         t.log = _Heard(t.log, self.logged)
         tester = getattr(t, "tester", None)  # of a wire
         if tester is not None:
@@ -116,6 +136,7 @@ class Watcher(proof.Recorder):
         self._ended = True
 
     def _crossed(self, frame: TraceFrame) -> None:
+        self.frame_us[len(self.frame_us) + 1] = frame.time_us
         self._add("crossed", frame)
 
     def _add(self, kind: str, thing: Any, words: str = "", record: Optional[proof.Record] = None) -> None:
@@ -216,24 +237,27 @@ class _Page:
         self._steps: list[Step] = []
         self._of: dict[int, Step] = {}  # by the identity of a call, or of what the device told
         self._of_frame: dict[int, Step] = {}
-        self._seen: dict[int, int] = {}  # large values, and the frame in which each was seen first
+        self._seen: dict[int, list[Step]] = {}  # large values, and the frames with each
         self._now = 0
 
     def steps(self) -> list[Step]:
         """All of them."""
         make = {
             "crossed": self._crossed, "asked": self._asked, "answered": self._answered, "told": self._told, "logged": self._logged,
-            "checked": self._checked,
+            "checked": self._checked, "given": self._given,
         }  # fmt: skip
         for event in self._watcher.events:
             make[event.kind](event)
         return list(_without_repeats(self._steps))
 
+    def _given(self, event: Event) -> None:
+        self._put(UPPER, f"configures the device: {event.words}", event.time_us, event.part)
+
     def _put(self, who: str, what: str, time_us: int, part: str) -> Step:
         """One more step; it says how much later than the one before it is."""
         passed, self._now = time_us - self._now, max(self._now, time_us)
-        later = f", {self._span(passed)} later" if passed > 0 else ""
-        self._steps.append(Step(who, what, part, later))
+        before = self._steps[-1] if self._steps and passed > 0 else None
+        self._steps.append(Step(who, what, part, self._span(passed) if before is not None else "", after=before))
         return self._steps[-1]
 
     def _span(self, us: int) -> str:
@@ -248,7 +272,7 @@ class _Page:
         step.frame, self._of_frame[number] = number, step
         for one in view.json().get("fields", ()):
             if isinstance(one.get("value"), int) and one["value"] >= _LARGE:
-                self._seen.setdefault(one["value"], number)
+                self._seen.setdefault(one["value"], []).append(step)
 
     def _asked(self, event: Event) -> None:
         end = event.thing.params.get("end", 0)
@@ -272,20 +296,33 @@ class _Page:
     def _checked(self, event: Event) -> None:
         record = event.record
         assert record is not None
-        words = compared(record, event.words, self._span)
         if record.primitive == "expect_nothing":
-            step = Step(DEVICE, f"{words} for {self._span(event.time_us - record.now_us)}", event.part)
+            words = f"{compared(record, event.words, self._span)} for {self._span(event.time_us - record.now_us)}"
             self._now = max(self._now, event.time_us)
-            self._steps.append(step)
-            _count(step, Check("", record.requirement))
+            self._steps.append(Step(DEVICE, words, event.part))
+            _count(self._steps[-1], Check("", record.requirement))
             return
         numbers = tuple(getattr(event.thing, "numbers", ()))
-        since = [self._seen.get(one) for one in record.wanted if isinstance(one, int)] if record.primitive == "equal" else []
-        before = [n for n in since if n is not None and numbers and n < numbers[0]]
-        _count(
-            self._about(event, numbers), Check(words, record.requirement, since=before[0] if before else None),
-            like=event.part == AT_THE_END,
-        )  # fmt: skip
+        step = self._about(event, numbers)
+        _count(step, self._check(record, event.words, step, numbers), like=event.part == AT_THE_END)
+
+    def _check(self, record: proof.Record, said_of_breach: str, step: Step, numbers: Sequence[int]) -> Check:
+        """The check in words, with the step from which the value or the time comes."""
+        pixit = self._watcher.pixit
+        late = "" if pixit is None else tolerance(record.primitive, pixit)
+        if record.primitive == "expect_time" and said_of_breach:
+            begin = self._of_frame[int(said_of_breach)]  # there are no words of a breach, but the frame from which the time counts
+            took = record.wanted[0] - self._watcher.frame_us[int(said_of_breach)]
+            return Check(f"comes {self._span(took)} after", record.requirement, step=begin, rest=late)
+        words = compared(record, said_of_breach, self._span, self._line is not None)
+        origin = self._origin(record, step, numbers) if record.primitive == "equal" else None
+        return Check(words + (", as in" if origin else ""), record.requirement, step=origin, rest=otherwise(record) + late)
+
+    def _origin(self, record: proof.Record, step: Step, numbers: Sequence[int]) -> Optional[Step]:
+        """The last frame before these with a value that is compared: of the other side, or else of the same."""
+        found = [one for wanted in record.wanted if isinstance(wanted, int) for one in self._seen.get(wanted, ())]
+        before = [one for one in found if one.frame is not None and numbers and one.frame < numbers[0]]
+        return next((one for one in reversed(before) if one.who != step.who), before[-1] if before else None)
 
     def _about(self, event: Event, numbers: Sequence[int]) -> Step:
         """The step that a check looks at: a message, a call, something told; else the step before it."""
@@ -310,14 +347,16 @@ def _count(step: Step, check: Check, like: bool = False) -> None:
 
 
 def _without_repeats(steps: Sequence[Step]) -> Iterator[Step]:
-    """What comes again and again, with the same answer and the same checks, is one step."""
+    """What comes again and again, with the same answer and the same checks, is one step. Each has its number."""
     last: Optional[Step] = None
     for step in steps:
         if last is not None and (step.who, step.what, step.part, step.checks) == (last.who, last.what, last.part, last.checks):
             last.times += 1
+            step.number = last.number
             continue
         if last is not None:
             yield last
+        step.number = 1 if last is None else last.number + 1
         last = step
     if last is not None:
         yield last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable, Mapping, Optional
 
 from .pixit import Pixit
@@ -90,13 +91,25 @@ def value(of: Any) -> str:
     return str(of) if 0 <= of < 10 else f"{of:X}h"
 
 
-def compared(record: Record, words: str, named: Callable[[int], str]) -> str:
-    """What a check compares; words: of the check, which are those of its breach. named: a time in words."""
+#: Verbs that make a sentence of the words of a breach, "the VI is not Connected"; without one they say what is looked at.
+_VERBS = """
+    is are was were has have had do does did cannot differ differs returned returns failed fails succeeded succeeds allows sent sends
+    came comes completed completes says goes went answers answered denies ignored ignores timed gave got asks named names arrived
+    resulted reached keeps tells told ended began connects left rejected uses took wraps runs met opens stays follow counts
+"""
+_VERB = re.compile(rf"\b({'|'.join(_VERBS.split())})\b")
+_BREACH = re.compile(r"(no|wrong|another|other|too|more than|connected|a SEQ_CNT twice)\b")
+_ASIDE = re.compile(r"\b(that|though|although|where|when|whose|which)\b.*")
+_RETURNED = re.compile(r"^(\w+) returned \w+$")
+
+
+def compared(record: Record, words: str, named: Callable[[int], str], wire: bool = True) -> str:
+    """What a check compares; words: of the check. named: a time in words. wire: the case is of a wire's book, where these words
+    are those of the breach as a rule; in a book of calls they are what is looked at."""
     name = record.sights[0].name.rpartition(".")[2] if record.sights else ""
     wanted = " or ".join(value(one) for one in record.wanted)
     if record.primitive == "equal":
-        other = "".join(f", or {value(one)} ({erratum})" for one, erratum in record.tolerated)
-        return f"{name} is {wanted}{other}"
+        return f"{name} is {wanted}"
     if record.primitive in ("expect", "finish"):
         return f"returns {wanted}" if record.primitive == "finish" and wanted else ""
     if record.primitive == "expect_nothing":
@@ -112,7 +125,24 @@ def compared(record: Record, words: str, named: Callable[[int], str]) -> str:
         return "the device asks for a TCP connection"
     for one in record.wanted:
         words = words.removesuffix(f": {one}")
-    return f"{words}; required: {wanted}" if words else f"required: {wanted}"
+    words = _RETURNED.sub(r"the return of \1", words)  # words of a breach that have what was seen, which here is what is right
+    if not words:
+        return f"required: {wanted}"
+    if wire and (_BREACH.match(words) or _VERB.search(_ASIDE.sub("", words))):
+        return f"fails if {words} (required: {wanted})"
+    return f"required of {words}: {wanted}"
 
 
-__all__ = ["answered", "asked", "compared", "said", "shortened", "span", "value"]
+def otherwise(record: Record) -> str:
+    """Further values that pass, each with its erratum."""
+    return "".join(f", or {value(one)} ({erratum})" for one, erratum in record.tolerated)
+
+
+def tolerance(primitive: str, pixit: Pixit) -> str:
+    """How far from its time what this check awaits may come; "" where it awaits no time."""
+    early, late = f"{span(pixit.early_us, None)} sooner", f"{span(pixit.late_us, None)} later"
+    words = {"expect_time": f"{early} or {late}", "expect_return": early, "expect_next_timer": late}.get(primitive)
+    return f" (tolerance: {words})" if words else ""
+
+
+__all__ = ["answered", "asked", "compared", "otherwise", "said", "shortened", "span", "tolerance", "value"]

@@ -10,6 +10,7 @@ from typing import AbstractSet, Any, Iterable, Iterator, Mapping, Optional, Sequ
 
 from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
+from fcvi.engine.page_words import span
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
@@ -91,6 +92,13 @@ class Scenario(WireFree):
             ours = entry.sender == "dut"
             self._kinds.append(kind_of(codec.decode(entry.data, entry.sof, entry.eof, edition=self.tester.edition)) if ours else "")
         return self._kinds[:number].count(self._kinds[number - 1])
+
+    def given(self) -> str:
+        """The Port_Names, which decide between Peers (5.3.4, Annex A), and the timers."""
+        own, other = (int(names["port_name"], 16) for names in (self.config, self.config["peer"]))
+        order = "they are equal" if own == other else f"the device's is {'smaller' if own < other else 'larger'}"
+        timers = f"R_A_TOV {span(self.pixit.r_a_tov_us, None)}, E_D_TOV {span(self.pixit.e_d_tov_us, None)}"
+        return f"Port_Name of the device {own:016X}h, of the tester {other:016X}h ({order}); {timers}"
 
     # ---- judging ----
 

@@ -28,12 +28,15 @@ def _decode_rev1(frame: TraceFrame, checksum: bool) -> codec.Frame:
 
 _IDENTITY = frozenset(("FCVI_HANDLE", "FCVI_OPCODE", "VI_HANDLE", "VI_OPCODE"))  # which IU it is, and whose
 
+_STATUS = frozenset((name, "CONN_STS") for name in ("FCVI_CONNECT_RESP1", "FCVI_DISCONNECT_RESP"))
+
 
 def _words(view: View) -> str:
-    """Which IU it is, and the fields of the Device_Header that are not zero."""
+    """Which IU it is, and the fields of the Device_Header that are not zero; also CONN_STS 0 of what answers a request."""
+    name = view.summary().split(" ")[0]
     fields = [f for f in view.json().get("fields", ()) if f["structure"] == "Device_Header" and f["name"] not in _IDENTITY]
-    shown = [f"{f['name']} {value(_number(f['value']))}" for f in fields if _number(f["value"])]
-    return ", ".join([view.summary().split(" ")[0], *shown])
+    shown = [f"{f['name']} {value(_number(f['value']))}" for f in fields if _number(f["value"]) or (name, f["name"]) in _STATUS]
+    return ", ".join([name, *shown])
 
 
 def _number(of: int | str) -> int:

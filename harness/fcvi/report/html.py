@@ -99,7 +99,8 @@ def _ladder(
     the case asks, step by step."""
     rows = ladder.rows(result)
     text: str = environment().get_template("case.html.j2").render(
-        page=page, r=result, rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
+        page=page, key=steps.KEY, r=result,
+        rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
         capture=stem(result.id) + ".pcapng", x=explanation, detail_only=False,
         named=list(dict.fromkeys([*result.broken, *result.requirements])),
     )  # fmt: skip

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from typing import Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 from fcvi.engine.case import OWN, load_cases
 from fcvi.engine.page import CHECK, Step, page
 
 _WHO, _WHAT = 14, 72
+_ERRATUM = re.compile(r"\b[A-Z]\d+\b")
+#: How a page is read; it stands before the steps.
+KEY = (
+    "A step with a requirement is a check: what stands there has to come, within the time of an answer unless a time is named. A "
+    "line with a dash is one more check of the step above it. It says what has to hold; a line that begins with \"fails if\" says "
+    "what must not be, and then what is required. A step of the device without a requirement is what the reference device did, "
+    "not what is demanded.",
+    "The order of the steps binds where the tester or the upper tester goes on only when a step with a requirement has come. Any "
+    "other order is that of this run, and is not checked. Each frame or PDU of the device is also held against every rule of "
+    "codec and monitor.",
+)
 
 
 class Row(NamedTuple):
@@ -27,17 +39,15 @@ class Row(NamedTuple):
 
 def rows(steps: Sequence[Step]) -> Iterator[Row]:
     """The rows. Each part of the case has a heading before its steps."""
-    number_of = {step.frame: number for number, step in enumerate(steps, 1) if step.frame is not None}
     part = ""
-    for number, step in enumerate(steps, 1):
+    for step in steps:
         if step.part != part:
             part = step.part
             yield Row(None, "", part or "The case itself", "", True)
-        checks = [(_words(check.words, check.times, check.since, number_of), check.requirement) for check in step.checks]
-        times = f" ({step.times} times)" if step.times > 1 else ""
+        checks = [(check.text(), check.requirement) for check in step.checks]
         first = next((requirement for words, requirement in checks if not words), "")
-        what = step.what + step.later + times or "each of these holds:"
-        yield Row(number, "" if step.who == CHECK and not step.what else step.who, what, first)
+        what = step.text() or "each of these holds:"
+        yield Row(step.number, "" if step.who == CHECK and not step.what else step.who, what, first)
         for words, requirement in checks:
             if words or requirement != first:
                 yield Row(None, "", f"- {words or 'it comes'}", requirement)
@@ -53,10 +63,11 @@ def of(ident: str) -> list[Row]:
     return []
 
 
-def _words(words: str, times: int, since: int | None, number_of: Mapping[int, int]) -> str:
-    if since is not None and since in number_of:
-        words += f", as in step {number_of[since]}"
-    return words + (f" ({times} times)" if times > 1 else "")
+def cited(steps: Sequence[Step]) -> set[str]:
+    """The requirements that the steps name, and whatever in their words looks like the number of an erratum."""
+    named = {check.requirement for step in steps for check in step.checks}
+    texts = (text for step in steps for text in (step.part, step.what, *(check.text() for check in step.checks)))
+    return named | {number for text in texts for number in _ERRATUM.findall(text)}
 
 
 def table(steps: Sequence[Step]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Iterator
 
@@ -11,8 +12,9 @@ import pytest
 from conformance import register_all
 from fcvi.engine.case import CaseInfo, load_cases
 from fcvi.engine.page import CHECK, DEVICE, TESTER, UPPER, Step, page
-from fcvi.engine.page_words import shortened, span, value
+from fcvi.engine.page_words import compared, shortened, span, value
 from fcvi.engine.pixit import pixit_for
+from fcvi.engine.proof import Record
 from fcvi.engine.protocol import judging_by, registered
 from fcvi.engine.results import Verdict
 from fcvi.report import steps
@@ -29,7 +31,9 @@ def steps_of(case: CaseInfo) -> list[Step]:
     with judging_by(protocol):
         result, found = page(case)
     assert result is not None and result.verdict is Verdict.PASS, result
-    assert [s.frame for s in found if s.frame is not None] == list(range(1, len(result.frames) + 1))
+    crossed = [s for s in found if s.frame is not None]
+    assert [s.frame for s in crossed] == [1 + sum(one.times for one in crossed[:n]) for n in range(len(crossed))]
+    assert sum(s.times for s in crossed) == len(result.frames)
     return found
 
 
@@ -66,9 +70,9 @@ def test_the_rows_are_numbered_and_each_check_stands_below_its_step() -> None:
     found = steps_of(CASES["5.3.4.c"])
     rows = list(steps.rows(found))
     assert [row.number for row in rows if row.number is not None] == list(range(1, len(found) + 1))
-    assert rows[0].heading and not any(row.who or row.requirement for row in rows if row.heading)
-    own = [row for row in rows if row.what == "- FCVI_CONNECTION_ID is 4062548Fh, as in step 6"]
-    assert own and {row.requirement for row in own} == {"FCVI-6.9.2-09", "FCVI-6.11.2-09"}
+    assert rows[1].heading and not any(row.who or row.requirement for row in rows if row.heading)
+    own = [row for row in rows if row.what == "- FCVI_CONNECTION_ID is 4062548Fh, as in step 7"]
+    assert [row.requirement for row in own] == ["FCVI-6.9.2-09"]
     assert "".join(steps.table(found)).count("Requirement") == 1
 
 
@@ -83,7 +87,7 @@ def test_a_call_says_what_it_returned_and_which_end_made_it() -> None:
     found = steps_of(CASES["VIPL.C1"])
     first = next(step for step in found if step.checks)
     assert first.what == "VipOpenNic(DeviceName NO-SUCH-NIC-77) -> VIP_INVALID_PARAMETER" and first.who == UPPER
-    assert checks(first) == [("VipOpenNic of a name that no device has; required: VIP_INVALID_PARAMETER", "VIPL-G3.1.1-03")]
+    assert checks(first) == [("required of VipOpenNic of a name that no device has: VIP_INVALID_PARAMETER", "VIPL-G3.1.1-03")]
     assert any(step.who == f"{UPPER} 2" and step.what.startswith("VipOpenNic(") for step in found)
     last = found[-1]
     assert (last.who, last.what) == (CHECK, "") and "VIPL-G4.2-02" in {check.requirement for check in last.checks}
@@ -97,6 +101,74 @@ def test_times_have_the_names_of_timers_and_numbers_their_base() -> None:
     assert span(10_000_000, None) == "10 s"
     assert [value(n) for n in (0, 9, 33, b"\1\2", True)] == ["0", "9", "21h", "0102", "True"]
     assert shortened({"vi": 1, "thread": 3, "hex": "00" * 20, "NIC": None}) == "{vi 1, hex 00000000... (20 bytes), NIC NULL}"
+
+
+def text_of(found: list[Step]) -> list[str]:
+    return [row.what for row in steps.rows(found)]
+
+
+def test_a_breach_says_that_it_fails_and_a_situation_what_is_required() -> None:
+    attributes = "FCVI_RELIABILITY_LVL 1, EnRdmaWr 0, EnRdmaRd 0, FCVI_MAX_TRANS_SIZE 32768"
+    words = text_of(steps_of(CASES["5.3.4.c"]))
+    assert f"- fails if FCVI_LOC_ATTRS differs from the attributes of the VI (required: {attributes})" in words
+    assert "- required of the return of VipCreateVi: VIP_SUCCESS" in words
+
+
+@pytest.mark.parametrize("words, wanted, line", [
+    ("the VI is in the wrong state", "VIP_STATE_ERROR", "fails if the VI is in the wrong state (required: VIP_STATE_ERROR)"),
+    ("no VipErrorCallback", "one", "fails if no VipErrorCallback (required: one)"),
+    ("the state of a VI that was connected", "Error", "required of the state of a VI that was connected: Error"),
+    ("VipConnectAccept returned VIP_TIMEOUT", "VIP_TIMEOUT", "required of the return of VipConnectAccept: VIP_TIMEOUT"),
+    ("opcode of the answer", "1Ah", "required of opcode of the answer: 1Ah"),
+])
+def test_the_words_of_a_condition(words: str, wanted: str, line: str) -> None:
+    record = Record("require", "", "", "FCVI-8.2-a1", (), (wanted,))
+    assert compared(record, words, str) == line
+    assert compared(record, "the VI is gone", str, wire=False) == f"required of the VI is gone: {wanted}"
+
+
+def test_the_configuration_comes_first_and_an_accept_is_seen_as_one() -> None:
+    found = steps_of(CASES["5.3.4.b"])
+    assert found[0].who == UPPER and "(the device's is smaller)" in found[0].what and "R_A_TOV " in found[0].what
+    assert any(step.who == TESTER and step.what.startswith("FCVI_CONNECT_RESP1, CONN_STS 0,") for step in found)
+
+
+def test_a_value_comes_from_the_other_side() -> None:
+    """6.10.2: FCVI_HANDLE of RESP2 is that of the RESP1 before it, not a value of the device's own request."""
+    found = steps_of(CASES["5.3.4.c"])
+    for resp2 in (s for s in found if s.who == DEVICE and s.what.startswith("FCVI_CONNECT_RESP2")):
+        handle = next(check for check in resp2.checks if check.requirement == "FCVI-6.10.2-02")
+        assert handle.step is not None and handle.step.who == TESTER and "RESP1" in handle.step.what
+    assert any(words.endswith(" as in step 7, or FFFFFFFFh (E14)") for words in text_of(found))
+
+
+@pytest.mark.parametrize("ident, begin", [
+    ("C.5.9.1", "FCVI_CONNECT_RQST"), ("B.R9", "FCVI_SEND_RQST"), ("B.R8e", "FCVI_SEND_RQST"),
+])
+def test_a_time_counts_from_a_step(ident: str, begin: str) -> None:
+    """8.5.2: FCVI_ULP_TIMEOUT counts from the CONNECT_RQST; 8.3: from the request; B.2.6.1 rule 8e: from the frame."""
+    found = steps_of(CASES[ident])
+    timed = [check for step in found for check in step.checks if check.words.startswith("comes ")]
+    assert timed and all(check.step is not None and check.step.what.startswith(begin) for check in timed)
+    assert all("_TOV after step " in check.text() and "(tolerance: " in check.text() for check in timed)
+
+
+def test_what_is_cited_stands_below_and_what_is_not_is_marked() -> None:
+    shown = fcvi("show", "C.5.9.1").stdout
+    steps_part, below = shown.split("\n  requirements\n")
+    cited = set(re.findall(r"  (FCVI-\S+)$", steps_part, re.M))
+    listed = re.findall(r"^    (FCVI-\S+) (.*?)(?=^    \S|\n\n|\Z)", below, re.M | re.S)
+    assert cited <= {ident for ident, _ in listed}
+    assert {ident for ident, words in listed if "by no step" in " ".join(words.split())} == {i for i, _ in listed} - cited
+    assert steps_part.index("A step with a requirement is a check") < steps_part.index("Step  Who")
+    refused = fcvi("show", "5.3.4.c").stdout.split("\n  errata\n")[1]
+    assert "    E14 [W]" in refused and "    E40 [W]" in refused and "all four IUs" in refused
+
+
+def test_parts_speak_to_a_certifier() -> None:
+    program = re.compile(r"\bNone\b|\bgives\b|\bmaps\b|``|\.\.\.|\bdict\b|; whether ")
+    idents = ("5.3.4.c", "C.5.9.1", "R1.5.3.3.a", "TCP.4.1.a", "VIPL.X5", "VERBS.21")
+    assert [part for ident in idents for part in {s.part for s in steps_of(CASES[ident])} if program.search(part)] == []
 
 
 def test_the_command_prints_the_page_and_tells_it_as_json() -> None:
