@@ -250,7 +250,7 @@ def test_vn2vn_without_addresses(net: Net, tmp_path: Path) -> None:
     assert (pixit["tester"]["n_port_id"], pixit["dut"]["n_port_id"]) == ("000001", "000002")
     pics = tmp_path / "pics.toml"
     pics.write_text("[pics]\nserver = true\nclass3 = true\n")
-    alone = net.fcvi(*run, "5.3.2/dut-server", "--pics", str(pics))
+    alone = net.fcvi(*run, "5.3.2/dut-server", "--pics", str(pics), "--force")
     assert alone.returncode == 4, alone.stdout + alone.stderr  # it came as far as to lack an upper tester
     assert json.loads((report / "report.json").read_text())["pixit"]["dut"]["n_port_id"] == "000002"
 

@@ -129,7 +129,7 @@ def test_what_was_touched_is_named(how: str, report: Path) -> None:
     touch, line = TOUCHED[how]
     touch(report)
     status, lines = verify(report)
-    assert status == 1 and lines[:-2] == [line]
+    assert status == 1 and line in lines[:-2]
 
 
 def edited(report: Path, edit: Callable[[dict[str, object]], object]) -> tuple[int, list[str]]:
