@@ -140,6 +140,6 @@ def test_sarif_has_each_finding(names: list[str], more: list[str], tmp_path: Pat
     assert run["invocations"][0]["executionSuccessful"] is (done.returncode < 2)
 
 
-def test_sarif_that_cannot_be_written_is_status_3(tmp_path: Path) -> None:
+def test_sarif_that_cannot_be_written_is_said_before_anything_is_judged(tmp_path: Path) -> None:
     done = fcvi("lint", "--sarif", str(tmp_path / "no/where.sarif"), str(CAPTURE))
-    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1 and "violations" in done.stdout
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and done.stdout == ""
