@@ -6,8 +6,9 @@
 
 struct gunzip {
     struct inflate_state state;
-    bool over;          /* nothing but zeros may follow */
-    const char *broken; /* what was wrong behind what was given last; NULL: nothing */
+    struct inflate_state before; /* as state was when bytes were asked of it last */
+    bool over;                   /* nothing but zeros may follow */
+    const char *broken;          /* what was wrong behind what was given last; NULL: nothing */
 };
 
 static void begin_member(struct inflate_state *s)
@@ -67,6 +68,26 @@ static const char *wrong_with(int status)
                                              : "it is damaged";
 }
 
+/* Where igzip meets damage on its fast way it has given bytes that are none: a copy from before the
+ * beginning. Byte by byte it gives what is right, and no more. */
+static int inflate_exactly(struct gunzip *g)
+{
+    struct inflate_state *s = &g->state;
+    int status = isal_inflate(s);
+    if (wrong_with(status) == NULL)
+        return status;
+    *s = g->before;
+    uint32_t left = s->avail_in;
+    do {
+        s->avail_in = left != 0 ? 1 : 0;
+        left -= s->avail_in;
+        status = isal_inflate(s);
+        left += s->avail_in;
+    } while (wrong_with(status) == NULL && left != 0 && s->avail_out != 0 && !fcvi_gunzip_ended(g));
+    s->avail_in = left;
+    return status;
+}
+
 /* What came before the damage is given first, so that it does not depend on how much was fed at once. */
 ssize_t fcvi_gunzip_next(struct gunzip *g, uint8_t *out, size_t capacity, const char **why)
 {
@@ -81,7 +102,8 @@ ssize_t fcvi_gunzip_next(struct gunzip *g, uint8_t *out, size_t capacity, const 
         if (fcvi_gunzip_ended(g))
             return 0; /* all is taken */
         const uint32_t before = s->avail_in;
-        g->broken = wrong_with(isal_inflate(s));
+        g->before = *s;
+        g->broken = wrong_with(inflate_exactly(g));
         if (g->broken == NULL && s->avail_out == capacity && s->avail_in == before && !fcvi_gunzip_ended(g))
             return 0;
     }

@@ -254,7 +254,7 @@ static int at_end(struct capture *c, struct capture_record *out, char *why, size
 }
 
 /* No record came. */
-RARE static int without(struct capture *c, int status, struct capture_record *out, char *error, size_t size)
+RARE static int without(struct capture *c, int status, struct capture_record *out)
 {
     if (status == 0)
         status = at_end(c, out, c->why, sizeof c->why);
@@ -262,7 +262,13 @@ RARE static int without(struct capture *c, int status, struct capture_record *ou
         return status;
     /* Who reads in batches hears of it at the next call: it must not pass for a record that was not there. */
     c->broken = c->rare = true;
-    snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, c->why);
+    return status;
+}
+
+RARE static int tell(const struct capture *c, int status, char *error, size_t size)
+{
+    if (status < 0)
+        snprintf(error, size, "after record %llu: %s", (unsigned long long)c->number, c->why);
     return status;
 }
 
@@ -281,7 +287,7 @@ RARE static int rare_next(struct capture *c, struct capture_record *out)
     return c->usual ? USUAL : next_other(c, &c->read, &c->gap, c->why, sizeof c->why);
 }
 
-static inline int next(struct capture *c, struct capture_record *out, char *error, size_t size)
+static inline int next(struct capture *c, struct capture_record *out)
 {
     const struct classic_record *r = &c->read;
     int status = c->rare ? rare_next(c, out) : USUAL;
@@ -290,13 +296,13 @@ static inline int next(struct capture *c, struct capture_record *out, char *erro
     if (status == USUAL)
         status = fcvi_classic_next(&c->classic, &c->read, c->why, sizeof c->why);
     if (status != 1)
-        return without(c, status, out, error, size);
+        return without(c, status, out);
     out->number = ++c->number;
     out->time_us = c->time_us = r->time_us;
     fcvi_envelope_open(&c->envelope, c->linktype, (struct envelope_bytes){r->bytes, r->length, r->original},
                        out);
     if ((out->kind == CAPTURE_PART || is_other_tcp(out)) && take_part(c, out, c->why, sizeof c->why) < 0)
-        return without(c, -1, out, error, size);
+        return without(c, -1, out);
     if (c->gap)
         out->unusual |= CAPTURE_GAP;
     return 1;
@@ -313,9 +319,9 @@ RARE static void survey(struct capture *c)
         fcvi_source_limit(again->source, c->limit);
     if (again != NULL)
         again->ports = c->ports;
-    int status = again == NULL ? 0 : next(again, &record, c->why, sizeof c->why);
+    int status = again == NULL ? 0 : next(again, &record);
     while (status > 0 && (status == 2 || fcvi_point_look(c->point, &record)))
-        status = next(again, &record, c->why, sizeof c->why);
+        status = next(again, &record);
     fcvi_point_conclude(c->point, again != NULL);
     fcvi_capture_close(again);
 }
@@ -340,9 +346,9 @@ static inline bool is_usual(const struct capture_record *r)
            (f->eof == FCVI_EOF_NONE || f->eof == FCVI_EOF_N || f->eof == FCVI_EOF_T);
 }
 
-static int next_masked(struct capture *c, struct capture_record *out, char *error, size_t size)
+static inline int next_masked(struct capture *c, struct capture_record *out)
 {
-    const int status = next(c, out, error, size);
+    const int status = next(c, out);
     if (status == 1 && out->kind == CAPTURE_FRAME && !is_usual(out) && fcvi_point_is_odd(out))
         mask(c, out);
     return status;
@@ -375,12 +381,12 @@ RARE static int next_in_order(struct capture *c, struct capture_record *out, cha
         if (fcvi_reorder_take(c->reorder, c->is_over, out))
             return 1;
         if (c->is_over)
-            return c->over;
-        const int status = next_masked(c, out, error, size);
+            return tell(c, c->over, error, size);
+        const int status = next_masked(c, out);
         if (status == 2)
             return 2;
         c->is_over = status != 1;
-        c->over = status; /* what came before is told first; the words in error stay */
+        c->over = status; /* what came before is told first */
         if (status == 1 && !fcvi_reorder_put(c->reorder, out)) {
             snprintf(error, size, "out of memory");
             return -1;
@@ -390,7 +396,10 @@ RARE static int next_in_order(struct capture *c, struct capture_record *out, cha
 
 int fcvi_capture_next(struct capture *c, struct capture_record *out, char *error, size_t size)
 {
-    return c->reorder == NULL ? next_masked(c, out, error, size) : next_in_order(c, out, error, size);
+    if (c->reorder != NULL)
+        return next_in_order(c, out, error, size);
+    const int status = next_masked(c, out);
+    return status == 1 ? 1 : tell(c, status, error, size);
 }
 
 void fcvi_capture_limit(struct capture *c, uint64_t bytes)

@@ -9,7 +9,7 @@ static struct fcvi_flow_sample longer(struct fcvi_flow_sample a, struct fcvi_flo
 
 static void thin_out(struct fcvi_flow_samples *s)
 {
-    for (uint32_t i = 0; i < FCVI_FLOW_SAMPLES / 2; i++)
+    for (size_t i = 0; i < FCVI_FLOW_SAMPLES / 2; i++)
         s->list[i] = longer(s->list[2 * i], s->list[2 * i + 1]);
     s->count = FCVI_FLOW_SAMPLES / 2;
     s->each *= 2;

@@ -386,13 +386,14 @@ int door_fd(const struct door *d)
 
 void door_name(const struct door *d, char *name, size_t size)
 {
-    struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
+    struct sockaddr_storage own;
     socklen_t room = sizeof own;
     char host[INET6_ADDRSTRLEN] = "";
     if (d->path[0] != '\0') {
         snprintf(name, size, "%s", d->path);
         return;
     }
+    memset(&own, 0, sizeof own);
     (void)getsockname(d->listening, (struct sockaddr *)(void *)&own, &room);
     const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)&own;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)&own;

@@ -47,11 +47,9 @@ static bool first_is_client(const json_t *message, const char *token, char *answ
     const char *method = json_string_value(json_object_get(message, "method"));
     if (method == NULL || (id != NULL && !json_is_integer(id) && !json_is_string(id) && !json_is_null(id)))
         first_refuse(NULL, NO_REQUEST, "not a request", answer);
-    else if (token[0] == '\0')
-        return true;
-    else if (strcmp(method, "hello") != 0)
+    else if (token[0] != '\0' && strcmp(method, "hello") != 0)
         first_refuse(id, NOT_YET, "hello has to name the token first", answer);
-    else if (!first_is_token(token, json_object_get(params, "token")))
+    else if (token[0] != '\0' && !first_is_token(token, json_object_get(params, "token")))
         first_refuse(id, WRONG_PARAMS, "token must be the one that the agent was started with", answer);
     else
         return true;

@@ -83,8 +83,10 @@ static bool owner_of_tcp(const struct sockaddr_storage *peer, const struct socka
 bool owner_is_ours(int client)
 {
     struct ucred who;
-    struct sockaddr_storage peer = {.ss_family = AF_UNSPEC}, own = {.ss_family = AF_UNSPEC};
+    struct sockaddr_storage peer, own;
     socklen_t size = sizeof who, peer_size = sizeof peer, own_size = sizeof own;
+    memset(&peer, 0, sizeof peer);
+    memset(&own, 0, sizeof own);
     if (getsockname(client, (struct sockaddr *)(void *)&own, &own_size) != 0)
         return false;
     if (own.ss_family == AF_UNIX)
