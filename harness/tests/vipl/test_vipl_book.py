@@ -16,8 +16,8 @@ from conformance.vipl.cases import all_cases
 from ..conftest import FCVI, ROOT
 
 AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
-#: What a provider defines for itself, and what needs two processes on one node.
-OPEN = {f"VIPL.{name}" for name in ("C5", "P3/send", "P3/recv", "P3/end")}
+#: What needs two processes on one node.
+OPEN = {f"VIPL.{name}" for name in ("P3/send", "P3/recv", "P3/end")}
 SHARDS = 6  # most of a run is waiting: for silence, and for timers
 
 
