@@ -180,9 +180,11 @@ def _check_request(t: Scenario, asked: Received) -> None:
 
 # ---- the DUT is asked ----
 
+_SAME_END = "same end"  # a Host Address whose last twelve bytes are those of the DUT's
 _ASKS: list[tuple[str, dict[str, Any], bool | None]] = [
     ("right", {}, True),
     ("foreign-address", {"host": UNKNOWN_HOST}, False),
+    ("address-with-the-same-end", {"host": _SAME_END}, False),
     ("address-of-the-asker", {"host": None}, False),
     *((f"code-point-{n:03b}", {"Match_Code_Points": n}, False) for n in (0, 1, 2, 3)),
     *((f"code-point-{n:03b}", {"Match_Code_Points": n}, None) for n in (5, 6, 7)),
@@ -245,7 +247,10 @@ def dut_is_asked(t: Scenario) -> None:
 
 def _ask(t: Scenario, **fields: Any) -> bytes:
     asker = {**t.tester.services.ports[t.tester.n_port_id]}
-    host = fields.pop("host", dut_host(t)) or asker["host"][0]
+    own = dut_host(t)
+    host = fields.pop("host", own) or asker["host"][0]
+    if host == _SAME_END:
+        host = f"{int(own[:8], 16) ^ 0x01000000:08x}{own[8:]}"
     body = els.farp_request(asker, t.tester.n_port_id, host, **fields)
     t.tester.send_els(els.FARP_REQ, body, {"D_ID": els.BROADCAST}, service_class=3)
     t.settle()

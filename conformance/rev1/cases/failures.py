@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from fcvi.engine.case import case
+from fcvi.fc.received import Received
 
 from conformance.rev1.steps.connection import (
-    BY_KERNEL, RD, REGISTRY, RR, STATE, Scenario, Setup, UD, answer_disconnect, check_disconnect, connect, level_of,
-    variants, with_rdma,
+    BY_KERNEL, RD, REGISTRY, RR, STATE, Scenario, Setup, UD, answer_disconnect, check_disconnect, connect, dut_address, level_of,
+    tester_address, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
     Cut, FILL, Region, Sent, answered, build, deliver, expect_response, in_all, memory, pattern, post, register, state_of,
@@ -18,10 +19,11 @@ from conformance.rev1.steps.messages import (
 _RELIABLE = ("reliable-delivery", "reliable-reception")
 _ALL = ("unreliable", *_RELIABLE)
 _LENGTH = 64
+_OF_THE_VI = "vi-not-enabled"
 _WRONG: list[tuple[str, dict[str, Any]]] = [
     (f"{op}/{fault}", {"op": op, "fault": fault, "applies": pics, **({"only": "reliable-reception"} if op == "rdma-write" else {})})
     for op, pics in (("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"))
-    for fault in ("handle", "address", "beyond-the-end", "not-enabled")
+    for fault in ("handle", "address", "beyond-the-end", "one-byte-beyond", "not-enabled", "vi-not-enabled")
 ]  # fmt: skip
 _SENDS: list[tuple[str, dict[str, Any]]] = [
     ("send/none-posted", {"op": "send", "posted": None, "applies": "send"}),
@@ -35,7 +37,7 @@ _SENDS: list[tuple[str, dict[str, Any]]] = [
     "Messages that fail at the DUT",
     clause="5.2.3, 5.7.2, 6.2, 6.4, 6.6",
     requirements=["FCVI-T06-0", "FCVI-T06-1", "FCVI-T06-2", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.9.7.3.1-04",
-                  "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3"],
+                  "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3", "FCVI-8.2-e1", "REV1-7.2-04"],
     tags=["message", "rdma", "error"],
     applies="client or server",
     variants=variants(roles=("any",), levels=_RELIABLE, choices=[*_WRONG, *_SENDS]),
@@ -43,11 +45,15 @@ _SENDS: list[tuple[str, dict[str, Any]]] = [
 def failures(t: Scenario) -> None:
     """An RDMA operation at memory that it may not touch writes nothing and gives nothing away, and its response says RESP_ERR with
     PROT_ERR; a Send without a fitting Descriptor says DESC_ERR. An error of a Send breaks a reliable Connection (VI-ARCH 2.5).
+    A VI whose EnRdmaWr or EnRdmaRd is 0 refuses the operation as well (Table 15).
     """
     with_rdma(t)
+    if t.params.get("fault") == _OF_THE_VI:
+        t.params = {**t.params, "attributes": {**t.params["attributes"], "EnRdmaWr": 0, "EnRdmaRd": 0}}
     setup = connect(t)
     op = str(t.params["op"])
-    _good(t, setup, op)
+    if t.params.get("fault") != _OF_THE_VI:
+        _good(t, setup, op)
     if op == "send":
         _no_descriptor(t, setup)
     else:
@@ -91,6 +97,8 @@ def _target(t: Scenario, op: str, fault: str) -> tuple[Region, int, int]:
         va += 1 << 40
     elif fault == "beyond-the-end":
         va += _LENGTH * 3 // 4
+    elif fault == "one-byte-beyond":
+        va += 1
     return region, va, handle
 
 
@@ -102,10 +110,11 @@ def _protected(t: Scenario, setup: Setup, op: str, fault: str) -> None:
     if op == "rdma-read":
         _refused_read(t, setup, sent)
     else:
-        resp = expect_response(t, setup, sent, None)
-        t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
-        t.equal(resp, "PROT_ERR", 1, "FCVI-5.9.4.3-02")
-    inside = _LENGTH * 3 // 4  # of an operation that leaves the region a part may have been done
+        _says_why(t, expect_response(t, setup, sent, None), fault)
+    if fault == _OF_THE_VI:
+        t.control("a Connection Setup completed")
+    # of an operation that leaves the region a part may have been done
+    inside = {"beyond-the-end": _LENGTH * 3 // 4, "one-byte-beyond": 1}.get(fault, _LENGTH)
     seen = memory(t, region, inside)
     t.require(seen == FILL * inside, "FCVI-5.9.7.3.1-04", "memory was written in spite of its protection", seen[:16].hex(), "a5...")
     _provider(t, setup)
@@ -117,6 +126,7 @@ def _refused_read(t: Scenario, setup: Setup, sent: Sent) -> None:
     t.owed(lambda: t.peek(kinds) is not None)
     early = t.peek(["DISCONNECT_RQST"])
     if early is not None and t.peek(["READ_RESP"], sent.exchange) is None:
+        t.tolerate("READ_RESP")  # which may come behind the end, as no sentence orders the two
         return
     given = b""
     while True:  # it may find the error when it has sent a part
@@ -126,12 +136,20 @@ def _refused_read(t: Scenario, setup: Setup, sent: Sent) -> None:
             break
     t.equal(resp, "RESP_ERR", 1, "FCVI-5.9.4.3-01")
     t.equal(resp, "RESP_ERR", 1, "FCVI-T06-0")
-    t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
-    t.equal(resp, "PROT_ERR", 1, "FCVI-5.9.4.3-02")
+    _says_why(t, resp, str(t.params["fault"]))
     in_all(t, [resp], "VI_MSG_ID", sent.number, "REV1-6.6-03")
-    if t.params["fault"] != "beyond-the-end":  # of which a part may be read
+    if "beyond" not in str(t.params["fault"]):  # of which a part may be read
         t.require(FILL * 8 not in given, "FCVI-5.9.7.3.1-04", "memory was given away in spite of its protection", given[:16].hex(),
                   "nothing of it")  # fmt: skip
+
+
+def _says_why(t: Scenario, resp: Received, fault: str) -> None:
+    """The bit that says protection; no sentence gives one to a VI that is not enabled, so there RESP_ERR is all."""
+    if fault == _OF_THE_VI:
+        t.equal(resp, "RESP_ERR", 1, "REV1-7.2-04")
+        return
+    t.equal(resp, "PROT_ERR", 1, "FCVI-T06-2")
+    t.equal(resp, "PROT_ERR", 1, "FCVI-5.9.4.3-02")
 
 
 def _no_descriptor(t: Scenario, setup: Setup) -> None:
@@ -148,7 +166,17 @@ def _no_descriptor(t: Scenario, setup: Setup) -> None:
     _broken(t, setup, "FCVI-8.2-d3", "after a Send without a fitting Descriptor")
     good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
     t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
+    if t.pics["client"]:
+        _stays_in_error(t, setup)
     _provider(t, setup)
+
+
+def _stays_in_error(t: Scenario, setup: Setup) -> None:
+    """A VI in Error is not connected again before VipDisconnect (VI-DG 3.3)."""
+    call = t.start("VipConnectRequest", vi=setup.vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=t.r_a_tov_us)
+    t.owed(lambda: call.done or t.peek(["CONNECT_RQST"]) is not None)
+    seen = call.returned() if call.done else "a CONNECT_RQST"
+    t.require(call.done and seen != "VIP_SUCCESS", "FCVI-8.2-e1", "VipConnectRequest with a VI in Error", seen, "an error")
 
 
 def _broken(t: Scenario, setup: Setup, requirement: str, why: str) -> None:

@@ -58,20 +58,26 @@ def _with_value(t: Scenario, setup: Setup, op: str) -> None:
         if answered(t):
             respond(t, setup, taken)
         expect_good(t, setup.vi, "send", "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01")
+    for value in (_VALUE, 0):
+        _value_comes(t, setup, op, value)
+
+
+def _value_comes(t: Scenario, setup: Setup, op: str, value: int) -> None:
+    """A Message of the tester brings Immediate Data, which may be zero."""
     data = pattern(24, 1)
     if op == "send":
-        done = deliver(t, setup, data, immediate=_VALUE)
+        done = deliver(t, setup, data, immediate=value)
     else:
         region = register(t, 24, write=True)
         post(t, setup.vi, "recv", register(t, 4))
-        sent = build(t, setup, data, op, va=region.va, region=region.handle, immediate=_VALUE)
+        sent = build(t, setup, data, op, va=region.va, region=region.handle, immediate=value)
         transmit(t, sent)
         if answered(t):
             expect_response(t, setup, sent)
         done = expect_good(t, setup.vi, "recv", "REV1-5.7.2-02")
         t.require(written(t, region, data), "REV1-5.6.6-02", "an RDMA Write was not placed", memory(t, region).hex(), data.hex())
     for row in ("REV1-5.7.2-02", "FCVI-5.9.7.1-01"):
-        t.require(done.immediate == _VALUE, row, "the Immediate Data that came", done.immediate, _VALUE)
+        t.require(done.immediate == value, row, "the Immediate Data that came", done.immediate, value)
 
 
 def _bit_0(t: Scenario, setup: Setup) -> None:

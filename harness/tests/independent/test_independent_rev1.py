@@ -88,7 +88,8 @@ def ends(results: list[Result]) -> list[tuple[Any, ...]]:
 
 #: Choices that are numbers: examples.
 _NUMBERS = {"message_ius": (2, 8), "read_ius": (2, 8), "vis": (2,), "resp1_delay": (9_400_000,), "resp2_delay": (9_400_000,),
-            "disconnect_resp_delay": (9_400_000,)}
+            "disconnect_resp_delay": (9_400_000,), "ba_acc_delay": (9_400_000,), "response_delay": (9_400_000,),
+            "farp_reply_delay": (9_400_000,), "send_delay": (900_000,), "pace": (50,)}
 #: So many devices that choose several things otherwise are tried here; the program tries ten times as many.
 _MIXTURES = 10
 

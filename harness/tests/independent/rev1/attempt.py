@@ -42,6 +42,11 @@ def own_attributes(port: "Rev1Port", attributes: Attributes) -> Attributes:
     return replace(attributes, priority_byte=PRIORITY_BYTE[port.choose("priority")])
 
 
+def reason_of(port: "Rev1Port", code: int) -> int:
+    """VI_PARAMETER of a refusal (Table 9), 0 where nothing is refused."""
+    return code << 16 | (0x2A5A if code and port.choose("reason_more") == "filled" else 0)
+
+
 def setup_cs_ctl(port: "Rev1Port", vi: Optional[Rev1Vi]) -> int:
     """PREF of the setup IUs (R26)."""
     return vi.cs_ctl if vi and port.choose.yes("setup_pref") else 0
@@ -126,7 +131,7 @@ class Attempt:
             self.port.abort(exchange)
 
     def _send_resp2(self, exchange: Exchange, resp1: Iu, code: int, handle: int) -> None:
-        self.port.send_iu(exchange, Iu(RESP2, handle, CONN_ERR if code else 0, resp1.msg_id, code << 16, last=True,
+        self.port.send_iu(exchange, Iu(RESP2, handle, CONN_ERR if code else 0, resp1.msg_id, reason_of(self.port, code), last=True,
                                        cs_ctl=setup_cs_ctl(self.port, self.vi)))
 
     def _aborted(self) -> None:

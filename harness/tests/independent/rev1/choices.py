@@ -14,12 +14,20 @@ CHOICES: Table = {
     "ro_present": ("yes|no", "Relative Offset Present in frames with payload (R22; no may warn)"),
     "unreadable": ("discard|reject", "an IU with the other Device_Header: discarded, or P_RJT in class 2 (R20)"),
     "ro_on_empty": ("no|yes", "Relative Offset Present in frames without payload (R22)"),
+    "frame_size": ("full|short|uneven", "payload of a frame: all that fits, half of it, or another size each time (FC-PH)"),
+    "fill": ("zeros|rubbish", "fill bytes, which FC-PH gives no value"),
+    "continue": ("unsaid|follows", "Continue Sequence Condition of a Sequence behind which another follows (FC-PH, a hint)"),
+    "error_policy": ("multiple|single", "Abort Sequence Condition in the first frame of an Exchange (FC-PH: discard)"),
+    "pace": (f"{N}:0:10000:0", "microseconds between two frames"),
+    "order": ("posted|interleaved", "frames of several Exchanges follow each other, or take turns (FC-PH)"),
     "delimiters": ("yes|no", "sof and eof members in frame notifications (DUT protocol)"),
     # ABTS
     "abts_seq_id": ("new|reused", "SEQ_ID of ABTS: a new one, or the last Sequence's with the next SEQ_CNT (FC-PH)"),
+    "ba_acc_delay": (f"{N}:0:9400000:0", "microseconds until BA_ACC (FC-PH: R_A_TOV)"),
     "ba_acc_seq_id": ("invalid|valid", "SEQ_ID validity in BA_ACC (FC-PH)"),
     # Values
     "handle": ("sequential|zero|max|random", "own VI_HANDLEs (5.7.4)"),
+    "handle_life": ("connection|vi", "a VI gives out another VI_HANDLE for each connection, or the same (5.7.4)"),
     "priority": ("01|20|80", "the first byte of VIP_QOS for Priority (Annex B, R13; 20 and 80 may warn)"),
     "setup_pref": ("yes|no", "PREF of the setup IUs of a connection that uses it (5.6.2, R26; no may warn)"),
     "link_pref": (
@@ -29,6 +37,9 @@ CHOICES: Table = {
     "resp1_handle": ("ffffffff|requester", "VI_HANDLE in the Device_Header of RESP1 (R03)"),
     "resp2_handle": ("responder|ffffffff", "VI_HANDLE in the Device_Header of RESP2 (R03)"),
     "refusal_handle": ("ffffffff|other", "the handle in the payload of a refusing RESP1 (R11)"),
+    "refusal_attributes": ("echo|zeros", "VI_LOC_ATTRS of a refusal where no VI End Point is (6.8)"),
+    "reason_more": ("zeros|filled", "Reason Explanation and Vendor Unique of a refusal (Table 9)"),
+    "discriminator_rest": ("zeros|rubbish", "what stands behind DISCRIM_LEN (Table 13)"),
     "resp2_after_refusal": ("zero|repeat|abts", "what follows a refusing RESP1 (R08)"),
     "no_match": (
         "each|02|04", "Reason Code without a matching Connection Point (R24); a Peer without any answers 04h"),
@@ -67,6 +78,9 @@ CHOICES: Table = {
     "reception": (
         "streams|one", "Messages of Reliable Reception are streamed, or sent one at a time (R25; one may warn)"),
     "message_ius": (f"{N}:1:8:1", "most SEND_RQST or WRITE_RQST IUs of a Message (6.1, 6.3)"),
+    "iu_sizes": ("even|uneven", "IUs of a Message that has several: of one size, or the first of one frame (6.1, 6.3)"),
+    "refused_read_data": ("no|some", "payload of a READ_RESP that says RESP_ERR (6.6)"),
+    "send_delay": (f"{N}:0:900000:0", "microseconds from VipPostSend until the Message is sent (VI-ARCH 2.1)"),
     "read_ius": (f"{N}:1:8:1", "most READ_RESP IUs of a Message (6.6)"),
     "multi_iu_offset": (
         "continues|restart", "RLTV_OFF over the IUs of a Message, with an advanced VI_RMT_VA (R02; restart may warn)"),
@@ -93,6 +107,8 @@ CHOICES: Table = {
     # Delays, in microseconds: all the time for which the other side waits, and no more
     "resp1_delay": (f"{N}:0:9400000:0", "delay of RESP1 in microseconds"),
     "resp2_delay": (f"{N}:0:9400000:0", "delay of RESP2 in microseconds"),
+    "response_delay": (f"{N}:0:9400000:0", "delay of SEND_RESP, WRITE_RESP and READ_RESP in microseconds"),
+    "farp_reply_delay": (f"{N}:0:9400000:0", "delay of FARP-REPLY in microseconds"),
     "disconnect_resp_delay": (f"{N}:0:9400000:0", "delay of DISCONNECT_RESP in microseconds"),
     # The DUT protocol
     "state_events": ("yes|no", "state notifications"),

@@ -39,6 +39,7 @@ class Disconnect:
         if vi.state == "connected" and port.choose("disconnecting_state") == "error":
             vi.become("error")
         by_application = self.call is not None and not port.bad("application-as-kernel")
+        by_application = by_application or port.bad("kernel-as-application")
         self.exchange = port.open_exchange(peer=vi.peer_id)
         self.exchange.on_iu, self.exchange.on_abts = self._answered, self._aborted
         iu = Iu(DISCONNECT_RQST, UNASSIGNED if vi.remote_handle is None else vi.remote_handle,

@@ -16,11 +16,13 @@ from .wire import (
     BY_APPLICATION,
     CONN_ERR,
     CONNECT_RQST,
+    DESC_ERR,
     DISCONNECT_RESP,
     DISCONNECT_RQST,
     IMM_DATA,
     MESSAGE_RESP,
     MESSAGE_RQST,
+    PROT_ERR,
     READ,
     READ_RESP,
     RESP1,
@@ -120,6 +122,19 @@ def _move_handle(iu: Iu) -> None:
 
 def _length_up(iu: Iu) -> None:
     iu.word7 += 1
+
+
+def _swap_immediate(iu: Iu) -> None:
+    iu.param = int.from_bytes(iu.param.to_bytes(4, "little"), "big")
+
+
+def _no_kind(iu: Iu) -> None:
+    iu.flags = RESP_ERR if iu.flags & RESP_ERR else iu.flags
+
+
+def _other_kind(iu: Iu) -> None:
+    if iu.flags & RESP_ERR:
+        iu.flags = RESP_ERR | (PROT_ERR if iu.flags & DESC_ERR else DESC_ERR)
 
 
 def _end_in_rr(iu: Iu) -> None:
@@ -247,6 +262,9 @@ IU_FAULTS: Dict[str, IuFault] = {
     "write-resp-as-send": IuFault((WRITE_RESP,), put(opcode=SEND_RESP), "6.4", "WRITE_RESP has the opcode of SEND_RESP"),
     "read-resp-r-ctl": IuFault((READ_RESP,), put(r_ctl=7), "Table 1", "READ_RESP goes out as Command Status"),
     "read-resp-header-32": IuFault((READ_RESP,), put(df_ctl=2), "5.7", "READ_RESP has a Device_Header of 32 bytes"),
+    "immediate-swapped": IuFault((SEND, WRITE), immediate(_swap_immediate), "5.7.6", "Immediate Data has its last byte first"),
+    "error-without-kind": IuFault(MESSAGE_RESP, _no_kind, "Table 6", "RESP_ERR stands alone"),
+    "error-of-another-kind": IuFault(MESSAGE_RESP, _other_kind, "Table 6", "PROT_ERR and DESC_ERR are confused"),
     # All IUs
     "reserved-field": IuFault(ANY, put(reserved=1), "5.7.3", "VI_RSVD is not zero"),
     "type": IuFault(ANY, put(type=TYPE_FCVI ^ 1), "5.6.3", "TYPE is not 58h"),
@@ -263,6 +281,8 @@ FRAME_FAULTS: Dict[str, Tuple[str, str]] = {
     "s-id-zero": ("5.6", "S_ID is 000000"),
     "rltv-off-zero": ("5.6.6", "RLTV_OFF is 0 in every frame"),
     "rltv-off-with-header": ("5.6.6", "RLTV_OFF counts the Device_Headers too"),
+    "rltv-off-in-words": ("5.6.6", "RLTV_OFF counts words"),
+    "reserved-in-later-frames": ("5.7.3", "VI_RSVD is not zero in frames behind the first of an IU"),
     "pref-first-frame": ("5.6.2", "only the first frame of a Sequence has PREF"),
 }
 
@@ -293,6 +313,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     # Frames and Exchanges
     "seq-cnt-restarts": ("5.6.5", "SEQ_CNT begins again in each Sequence of an Exchange"),
     "seq-cnt-from-one": ("5.4", "SEQ_CNT is one at the start of an Exchange"),
+    "seq-cnt-jumps": ("5.6.5", "SEQ_CNT leaves a number out behind each frame of an IU"),
     "header-in-first-frame": ("5.6.4", "only the first frame of an IU has the Device_Header"),
     "device-header-changes": ("6.1", "the frames of an IU have different Device_Headers"),
     "rqst-two-frames": ("6.7", "CONNECT_RQST has two frames"),
@@ -324,6 +345,11 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "peer-sends-no-request": ("5.3", "a peer waits for the request of the other"),
     "peer-gives-up": ("5.3.3", "a peer request ends with the first 04h"),
     "arbitrates-backwards": ("5.3.4", "the lower Host Address accepts"),
+    "arbitrates-by-first-bytes": ("5.3.4", "only the first eight bytes of the Host Addresses are compared"),
+    "arbitrates-from-the-end": ("5.3.4", "the last byte of a Host Address counts most"),
+    "discriminator-length-ignored": ("VI-DG 6.7", "Discriminators are compared with the zeros behind them"),
+    "sixteen-bytes-match": ("VI-DG 6.7", "only 16 bytes of a Discriminator are compared"),
+    "host-not-compared": ("4.2", "a request to another Host Address reaches the Connection Point"),
     "arbitrates-by-low-half": ("5.3.4", "only the last four bytes of the Host Addresses are compared"),
     "both-accept": ("5.3.4", "concurrent requests are always accepted"),
     "concurrent-as-no-waiting": ("5.3.4", "04h in place of 05h for concurrent requests"),
@@ -339,6 +365,19 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "idle-after-disconnect": ("VI-DG 3.3", "DISCONNECT_RQST takes the VI to Idle"),
     # Messages
     "msg-id-starts-at-one": ("5.7.5", "the first VI_MSG_ID is 1"),
+    "msg-id-goes-on": ("5.7.5", "VI_MSG_ID goes on in the next connection of a VI"),
+    "handle-of-before": ("5.7.4", "Messages have the VI_HANDLE of the connection before"),
+    "kernel-as-application": ("5.7.2", "the provider's own DISCONNECT_RQST has the mode application initiated"),
+    "responds-to-the-first-iu": ("6.2", "the Response comes before the Message is whole"),
+    "writes-past-the-end": ("VI-ARCH 3.2", "an RDMA Write may go one byte beyond its region"),
+    "fill-is-data": ("FC-PH", "fill bytes count as bytes of a Message"),
+    "immediate-zero-is-none": ("5.7.6", "Immediate Data of zero is not given to the application"),
+    "completes-before-response": ("5.1", "Reliable Reception completes Descriptors without their Response"),
+    "read-enable-ignored": ("Table 15", "RDMA Reads from a VI that is not enabled for them"),
+    "write-enable-ignored": ("Table 15", "RDMA Writes to a VI that is not enabled for them"),
+    "unanswered-is-survived": ("8", "a Message without its Response leaves the VI Connected"),
+    "error-heals": ("VI-ARCH 2.1", "a VI in Error can be connected again without VipDisconnect"),
+    "read-length-of-16-bits": ("5.7.9", "only the lower half of VI_RMT_TOT_LEN is looked at"),
     "msg-id-step": ("5.7.5", "VI_MSG_ID rises by two"),
     "msg-id-stays": ("5.7.5", "VI_MSG_ID does not rise"),
     "msg-id-skips-reads": ("6.5", "an RDMA Read does not consume a VI_MSG_ID"),
@@ -366,6 +405,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "answers-any-farp": ("7.4", "FARP-REPLY although a test fails"),
     "order-not-checked": ("5.4", "frames are put together in the order of their arrival, gaps and all"),
     "answers-other-code-points": ("7.4", "FARP-REPLY although Match on IP Address is not set (test 2)"),
+    "farp-by-low-half": ("7.4", "FARP-REPLY where only the last four bytes are its own (test 1)"),
     "answers-other-actions": ("7.4", "FARP-REPLY although another Responder Action is set (test 3)"),
     "farp-in-a-fabric": ("7.3", "FARP where there is a Name Server"),
     "connections-survive-logout": ("FC-PH", "a logout leaves the connections standing"),
@@ -405,6 +445,10 @@ class Rev1Faults(Faults):
             frame.param = 0
         elif self.name == "rltv-off-with-header" and fcvi and frame.param:
             frame.param += 16 * frame.df_ctl * frame.seq_cnt
+        elif self.name == "rltv-off-in-words" and fcvi:
+            frame.param //= 4
+        elif self.name == "reserved-in-later-frames" and fcvi and (frame.sof or "").startswith("n"):
+            frame.data = frame.data[:7] + b"\1" + frame.data[8:]
         elif self.name == "pref-first-frame" and fcvi and (frame.sof or "").startswith("n"):
             frame.cs_ctl = 0
 

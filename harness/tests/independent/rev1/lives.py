@@ -8,6 +8,7 @@ from .two import (
     A_HOST,
     B_HOST,
     DISCONNECT,
+    DISCRIMINATOR,
     LEVELS,
     R_A_TOV,
     READ_RESP,
@@ -202,6 +203,58 @@ def two_vis(two: Two) -> None:
     good(two)
 
 
+def nearly(waiting: str, asked: str) -> Life:
+    """A request whose Discriminator is not quite that of the Connection Point."""
+    def life(two: Two) -> None:
+        two.listen(waiting)
+        two.request(60_000_000, RemoteAddr={"host": B_HOST, "discriminator": asked})
+        decide(two)
+        farewell(two)
+    return life
+
+
+def other_host(two: Two) -> None:
+    """A request to the second Host Address of a port that waits with its first."""
+    two.server.config["host"] = [B_HOST, UNKNOWN]
+    two.server.now("reset", **two.server.config)
+    two.svi = two.server.now("VipCreateVi", ViAttribs={"ReliabilityLevel": LEVELS["rd"]})["vi"]
+    two.listen()
+    two.request(60_000_000, RemoteAddr={"host": UNKNOWN, "discriminator": DISCRIMINATOR})
+    two.advance(R_A_TOV)
+    decide(two)
+    farewell(two)
+
+
+def again(two: Two) -> None:
+    """The same VIs are connected twice."""
+    good(two)
+    good(two)
+
+
+def edges(two: Two) -> None:
+    """Operations at the ends of what is allowed, and a VI in Error that is to be connected again."""
+    setup(two)
+    two.receive_buffer(two.server, 8)
+    two.post(two.client, "send", b"zero", immediate=0)
+    source = two.memory(two.server, bytes(0x10000), rdma_read=True, rdma_write=True)
+    two.post(two.client, "rdma-read", bytes(0x10000), source)
+    beyond = {"va": f"{int(source['va'], 16) + 1:016x}", "handle": source["handle"]}
+    two.post(two.client, "rdma-write", bytes(0x10000), beyond)
+    two.listen()
+    two.request()
+    decide(two)
+    farewell(two)
+
+
+def unanswered(two: Two) -> None:
+    """A Send that arrives, and whose Response is lost."""
+    two.connect()
+    two.receive_buffer(two.server, 8)
+    two.post(two.client, "send", b"lost")
+    two.advance(2 * R_A_TOV)
+    two.states()
+
+
 def hosts(first: str, second: str) -> Dict[str, Any]:
     """The configuration of both, with these Host Addresses."""
     return {"hosts": (first, second)}
@@ -227,6 +280,14 @@ SITUATIONS: Dict[str, Any] = {
         "rd", NOTHING, {}, hosts("fe80000000000000000000000000ffff", "fe800000000000010000000000000001"), peers(False)),
     "farp by name": ("rd", NOTHING, {}, {}, asked_otherwise(4, 1)), "farp to login": ("rd", NOTHING, {}, {}, asked_otherwise(8, 1)),
     "farp": ("rd", NOTHING, {}, {}, unknown_host), "name server": ("rd", NOTHING, {}, {"topology": "fabric"}, unknown_host),
+    "farp to another": ("rd", NOTHING, {}, {}, asked_otherwise(60, 1)), "other host": ("rd", NOTHING, {}, {}, other_host),
+    "longer by a zero": ("rd", NOTHING, {}, {}, nearly(DISCRIMINATOR, DISCRIMINATOR + "00")),
+    "same beginning": ("rd", NOTHING, {}, {}, nearly(DISCRIMINATOR + "aa", DISCRIMINATOR + "bb")),
+    "again": ("rd", NOTHING, {}, {}, again), "edges": ("rr", NOTHING, {}, {}, edges),
+    "several IUs": ("rr", NOTHING, {}, {"choices": ["message_ius=3"]}, good),
+    "not enabled": ("rr", NOTHING, {"EnableRdmaWrite": False, "EnableRdmaRead": False}, {}, good),
+    "not enabled to read": ("rr", NOTHING, {"EnableRdmaRead": False}, {}, good),
+    "unanswered": ("rr", LOST["response"], {}, {}, unanswered),
     "logout": ("rd", NOTHING, {}, {}, logout), "class 2": ("rd", NOTHING, {}, {"class": 2}, good),
     "explicit": ("rd", NOTHING, {}, {"login": "explicit"}, good),
 }
@@ -247,8 +308,9 @@ def configure(two: Two, config: Dict[str, Any], level: str) -> None:
 def live(situation: str, fault: Optional[str] = None, settings: List[str] = []) -> List[Any]:
     """All that both say, with its time; both make the mistake."""
     level, drop, attributes, config, life = SITUATIONS[situation]
-    plain = {name: value for name, value in config.items() if name != "hosts"}
-    two = Two(level, settings, settings, fault, 400, plain, attributes)
+    plain = {name: value for name, value in config.items() if name not in ("hosts", "choices")}
+    chosen = [*config.get("choices", []), *settings]
+    two = Two(level, chosen, chosen, fault, 400, plain, attributes)
     configure(two, config, level)
     two.drop = drop
     life(two)

@@ -227,6 +227,10 @@ class Peers:
             own, other = other, own
         if self.port.bad("arbitrates-by-low-half"):
             own, other = own & 0xFFFFFFFF, other & 0xFFFFFFFF
+        if self.port.bad("arbitrates-by-first-bytes"):
+            own, other = own >> 64, other >> 64
+        if self.port.bad("arbitrates-from-the-end"):
+            own, other = (int.from_bytes(number.to_bytes(16, "big"), "little") for number in (own, other))
         if own > other or self.port.bad("both-accept"):
             return 0
         if own < other:

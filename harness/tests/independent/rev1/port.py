@@ -9,6 +9,7 @@ from ..clock import Timer
 from ..port import Port, SequenceError
 from ..wire import ABTS, BA_ACC, BA_RJT, ELS_RESP, ELS_RQST, END, FIRST, INITIATIVE, LAST, RESPONDER, RO_PRESENT, TYPE_FCVI, Frame
 from . import class2, login
+from .attempt import later
 from .disconnect import Disconnects
 from .exchange import Exchange
 from .receive import Receiver
@@ -16,10 +17,11 @@ from .resolve import Resolver
 from .send import Sender
 from .setup import Setups
 from .vi import Rev1Vi
-from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, PREF, RESP1, Iu, split_device_header
+from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, ONE_FRAME, PREF, RESP1, Iu, split_device_header
 
 CT_RESP, TYPE_CT = 0x03, 0x20
 BROADCAST, MOST_FRAMES = 0xFFFFFF, 0x10000
+FOLLOWS, DISCARD_ONE = 0x40, 0x10  # Continue Sequence Condition 01b, Abort Sequence Condition 01b (FC-PH)
 
 
 Base: Any = Port  # the classes of its Exchanges, IUs and VIs are others here
@@ -43,6 +45,8 @@ class Rev1Port(Base):  # type: ignore[misc]
         self.in_class = int(config.get("class", 3))
         self.topology = str(config.get("topology", "point-to-point"))
         self.ulp_timeout = self.r_a_tov
+        self._queue: List[Frame] = []
+        self._last_out = -1
         self._ba_acc_cs_ctl = 0
         self.login = login.Rev1Login(self, config.get("login", "implicit") == "implicit")
         self.resolver = Resolver(self)
@@ -54,6 +58,22 @@ class Rev1Port(Base):  # type: ignore[misc]
     def emit(self, frame: Frame) -> None:
         """A frame leaves the port."""
         frame.cs_ctl |= self._ba_acc_cs_ctl
+        pace, turns = self.choose.number("pace"), self.choose("order") == "interleaved"
+        if not pace and not turns:
+            super().emit(frame)
+            return
+        self._queue.append(frame)
+        if len(self._queue) == 1:
+            self.clock.after(pace or 1, self._next_frame)
+
+    def _next_frame(self) -> None:
+        """The next frame that leaves: the oldest, or one of another Exchange than the last where one waits."""
+        turns = self.choose("order") == "interleaved"
+        at = next((n for n, one in enumerate(self._queue) if turns and one.ox_id != self._last_out), 0)
+        frame = self._queue.pop(at)
+        self._last_out = frame.ox_id
+        if self._queue:
+            self.clock.after(self.choose.number("pace") or 1, self._next_frame)
         super().emit(frame)
 
     def wait_response(self, act: Callable[[], None]) -> Timer:
@@ -84,12 +104,18 @@ class Rev1Port(Base):  # type: ignore[misc]
         handle: int = 0x1000 if self.bad("one-handle-for-all") else super().new_handle()
         return handle
 
+    def handle_for(self, vi: Rev1Vi) -> int:
+        """The VI_HANDLE that a VI gives out for its next connection."""
+        if vi.first_handle is None or self.choose("handle_life") == "connection":
+            vi.first_handle = self.new_handle()
+        return vi.first_handle
+
     def send_iu(self, exchange: Exchange, iu: Iu) -> None:
         """One Sequence; Last_Sequence closes the Exchange."""
         self.faults.spoil_iu(iu)
         header, room = iu.device_header(), self._room_of(iu)
         exchange.cs_ctl = iu.cs_ctl
-        pieces = [iu.payload[at:at + room] for at in range(0, len(iu.payload), room)] or [b""]
+        pieces = self._pieces(iu, room)
         exchange.seq_id = self._new_seq_id()
         base = 0 if iu.restart else exchange.tx_offset
         count = exchange.tx_frames + (exchange.rx_frames if self.choose("seq_cnt") == "shared" else 0)
@@ -100,9 +126,10 @@ class Rev1Port(Base):  # type: ignore[misc]
             frame = self._frame_of(exchange, iu, piece, base, count & 0xFFFF, ends)
             bare = at and self.bad("header-in-first-frame")
             frame.df_ctl = 0 if bare else iu.df_ctl
-            frame.data = (b"" if bare else header) + piece + bytes(-len(piece) % 4)
+            filler = b"\xa5" if self.choose("fill") == "rubbish" else b"\0"
+            frame.data = (b"" if bare else header) + piece + filler * (-len(piece) % 4)
             self._delimit(frame, at == 0, ends)
-            base, count = base + len(piece), count + 1
+            base, count = base + len(piece), count + (2 if self.bad("seq-cnt-jumps") else 1)
             self.emit(frame)
             if at == 0 and len(pieces) > 1 and self.bad("device-header-changes"):
                 iu.msg_id ^= 1
@@ -113,6 +140,18 @@ class Rev1Port(Base):  # type: ignore[misc]
         if iu.last:
             self.close(exchange)
 
+    def _pieces(self, iu: Iu, room: int) -> List[bytes]:
+        """The payloads of the frames of an IU; all but the last are whole words (FC-PH)."""
+        payload, how = iu.payload, "full" if iu.opcode in ONE_FRAME else self.choose("frame_size")
+        size = room if how == "full" else max(4, room // 2 & ~3)
+        found: List[bytes] = []
+        while payload:
+            found.append(payload[:size])
+            payload = payload[size:]
+            if how == "uneven":
+                size = max(4, room if size == room // 2 & ~3 else room // 2 & ~3)
+        return found or [b""]
+
     def _frame_of(self, exchange: Exchange, iu: Iu, piece: bytes, offset: int, count: int, ends: bool) -> Frame:
         f_ctl = 0 if exchange.mine != iu.context_flip else RESPONDER
         marked = iu.opcode != DISCONNECT_RQST or self.choose.yes("disconnect_first")
@@ -120,6 +159,9 @@ class Rev1Port(Base):  # type: ignore[misc]
         f_ctl |= LAST if iu.last and (ends or self.choose("last_seq") == "all") else 0
         if ends:
             f_ctl |= END | (INITIATIVE if iu.initiative else 0) | -len(piece) % 4
+            follows = not iu.last and not iu.initiative and self.choose("continue") == "follows"
+            f_ctl |= FOLLOWS if follows else 0
+        f_ctl |= DISCARD_ONE if f_ctl & FIRST and not exchange.tx_frames and self.choose("error_policy") == "single" else 0
         located = piece or self.choose.yes("ro_on_empty")
         present = RO_PRESENT if located and self.choose.yes("ro_present") else 0
         return Frame(iu.r_ctl, exchange.peer, self.n_port_id, iu.type, f_ctl | present, exchange.seq_id, count,
@@ -185,14 +227,17 @@ class Rev1Port(Base):  # type: ignore[misc]
             return
         exchange = self._exchange_of(frame)
         if not self.bad("no-ba-acc"):
-            self._ba_acc_cs_ctl = self.link_cs_ctl(frame.cs_ctl & PREF)
-            self._accept_abts(frame, exchange)
-            self._ba_acc_cs_ctl = 0
+            later(self, "ba_acc_delay", partial(self._answer_abts, frame, exchange))
         if exchange:
             self.close(exchange)
             exchange.on_abts()
         elif from_responder:
             self.setups.aborted_by_server(frame.ox_id)
+
+    def _answer_abts(self, frame: Frame, exchange: Optional[Exchange]) -> None:
+        self._ba_acc_cs_ctl = self.link_cs_ctl(frame.cs_ctl & PREF)
+        self._accept_abts(frame, exchange)
+        self._ba_acc_cs_ctl = 0
 
     def _device_data(self, frame: Frame, iu: Iu, payload: bytes) -> None:
         exchange: Optional[Exchange] = self._exchange_of(frame)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional
 
 from ..message import LENGTH, PROTECTION, TRANSPORT, WRAP
 from ..wire import Frame
+from .attempt import later
 from .exchange import Exchange
 from .memory import Region, accessible, remote, scatter
 from .vi import Rev1Descriptor, Rev1Vi
@@ -123,6 +124,10 @@ class Receiver:
             self._failed(vi, incoming)
             return
         incoming.data += iu.payload
+        if self.port.bad("fill-is-data"):
+            incoming.data += bytes(-len(iu.payload) % 4)
+        if self.port.bad("responds-to-the-first-iu") and vi.acknowledged and not iu.initiative:
+            self._respond(vi, incoming, 0)
         if iu.last or iu.initiative:
             vi.incoming = None
             self._deliver(vi, incoming, iu.initiative)
@@ -135,14 +140,16 @@ class Receiver:
         incoming.next_va = va + len(iu.payload)
         if not iu.payload:
             return True
-        where = remote(self.memory, va, iu.rmt_handle, len(iu.payload))
-        allowed = where and (where[0].rdma_write and vi.attributes.rdma_write or self.port.bad("writes-anywhere"))
+        less = 1 if self.port.bad("writes-past-the-end") else 0
+        where = remote(self.memory, va, iu.rmt_handle, len(iu.payload) - less)
+        enabled = vi.attributes.rdma_write or self.port.bad("write-enable-ignored")
+        allowed = where and (where[0].rdma_write and enabled or self.port.bad("writes-anywhere"))
         if where and allowed and not incoming.refused:
             region, at = where
             step = self.port.room(iu) if self.port.bad("ignores-rltv-off") else len(iu.payload)
             for start in range(0, len(iu.payload), step):
                 piece = iu.payload[start:start + step]
-                region.data[at:at + len(piece)] = piece
+                region.data[at:at + len(piece)] = piece[:len(region.data) - at]
         else:
             incoming.refused = True
         return True
@@ -175,7 +182,7 @@ class Receiver:
             return flags, None
         if incoming.opcode == SEND:
             scatter(self.memory, head.segments, self._spoiled(incoming.data))
-        if self.port.bad("loses-immediate"):
+        if self.port.bad("loses-immediate") or (self.port.bad("immediate-zero-is-none") and not head.immediate):
             head.immediate = None
         vi.complete("recv", head, [], len(incoming.data))
         return 0, None
@@ -200,20 +207,30 @@ class Receiver:
         told = flags | RESP_ERR if flags and not port.bad("hides-errors") else 0
         iu = Iu(opcode, vi.remote_handle or 0, told, incoming.msg_id, last=True, cs_ctl=vi.cs_ctl)
         if not port.bad("no-response"):
-            port.send_iu(incoming.exchange, iu)
+            later(port, "response_delay", lambda: self._send(incoming.exchange, iu))
             if port.bad("responds-twice"):
                 port.send_iu(incoming.exchange, iu)
+
+    def _send(self, exchange: Exchange, iu: Iu) -> None:
+        """A Response; one that comes late only where the other side has not ended its Exchange."""
+        late = self.port.choose.number("response_delay") > 0
+        if not late or self.port.theirs.get((exchange.peer, exchange.ox_id)) is exchange:
+            self.port.send_iu(exchange, iu)
 
     # RDMA Read
 
     def _read(self, vi: Rev1Vi, exchange: Exchange, iu: Iu) -> None:
         """6.5 and 6.6; R14: none at Unreliable Delivery."""
         port = self.port
+        if port.bad("read-length-of-16-bits"):
+            iu.word7 &= 0xFFFF
         where = remote(self.memory, iu.rmt_va, iu.rmt_handle, iu.word7)
-        enabled = where and where[0].rdma_read and vi.attributes.rdma_read or port.bad("reads-anywhere")
+        may_read = vi.attributes.rdma_read or port.bad("read-enable-ignored")
+        enabled = where and where[0].rdma_read and may_read or port.bad("reads-anywhere")
         if iu.word7 and not (where and enabled and vi.reliable) or not port.choose.yes("rdma_read"):
             flags = RESP_ERR | (TRANS_ERR if port.bad("read-error-as-transport") else PROT_ERR)
-            self._read_resp(vi, exchange, iu, b"", flags)
+            some = b"none of your bytes" if port.choose("refused_read_data") == "some" else b""
+            self._read_resp(vi, exchange, iu, some, flags)
             if vi.reliable:
                 port.broken(vi, "VIP_ERROR_RDMAR_PROT")
             return
@@ -228,9 +245,9 @@ class Receiver:
         frames = max(1, -(-len(data) // room))
         each = -(-frames // min(port.choose.number("read_ius"), frames)) * room
         for start in range(0, max(1, len(data)), each):
-            port.send_iu(exchange, Iu(READ_RESP, vi.remote_handle or 0, flags, iu.msg_id, payload=data[start:start + each],
-                                      last=start + each >= len(data), cs_ctl=vi.cs_ctl,
-                                      restart=port.choose("multi_iu_offset") == "restart"))
+            part = Iu(READ_RESP, vi.remote_handle or 0, flags, iu.msg_id, payload=data[start:start + each],
+                      last=start + each >= len(data), cs_ctl=vi.cs_ctl, restart=port.choose("multi_iu_offset") == "restart")
+            later(port, "response_delay", partial(self._send, exchange, part))
 
     def forget(self, vi_number: int) -> None:
         """A new connection counts from the start: Rev1Vi.bind does it."""

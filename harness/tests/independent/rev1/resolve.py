@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Tuple
 
 from ..clock import Timer
 from ..els import FARP_REQ
+from .attempt import later
 from ..wire import ELS_RQST, END, FIRST, INITIATIVE, LAST, RESPONDER, Frame
 
 if TYPE_CHECKING:
@@ -92,13 +93,18 @@ class Resolver:
         port = self.port
         is_set = match & 7 == MATCH_IP or (port.choose("farp_match") == "bit" and match & MATCH_IP)
         is_set = is_set or port.bad("answers-other-code-points")
-        wrong = host not in port.hosts or not is_set or (action != ORIGINATE_REPLY and not port.bad("answers-other-actions"))
+        ours = host in port.hosts or (port.bad("farp-by-low-half") and host[12:] in [one[12:] for one in port.hosts])
+        wrong = not ours or not is_set or (action != ORIGINATE_REPLY and not port.bad("answers-other-actions"))
         if (wrong and not port.bad("answers-any-farp")) or port.bad("no-farp-reply"):
             return
         to = int.from_bytes(asker, "big")
         own_name = port.port_name if port.choose("farp_reply_name") == "port" else bytes(8)
         payload = FARP.pack(FARP_REPLY, match, asker, action, self._id(port.n_port_id), port_name, node_name,
                             own_name, port.node_name, asker_host, port.hosts[0] if wrong else host)
+        later(port, "farp_reply_delay", lambda: self._reply(to, payload))
+
+    def _reply(self, to: int, payload: bytes) -> None:
+        port = self.port
         exchange = port.open_exchange(peer=to)
         port.clock.after(port.r_a_tov, lambda: port.close(exchange))
         self._emit(Frame(ELS_RQST, to, port.n_port_id, TYPE_ELS, FIRST | END | INITIATIVE, port._new_seq_id(), 0,

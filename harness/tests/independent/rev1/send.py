@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, List, Optional
 from ..clock import Timer
 from ..message import FORMAT, LENGTH, PROTECTION, TRANSPORT, WRAP
 from ..vi import FLUSHED
+from .attempt import later
 from .exchange import Exchange
 from .memory import accessible, gather, scatter
 from .vi import Rev1Descriptor, Rev1Vi
@@ -94,7 +95,7 @@ class Sender:
             vi.complete("send", descriptor, [FLUSHED])
             return
         vi.waiting.append(descriptor)
-        self._next(vi)
+        later(self.port, "send_delay", lambda: self._next(vi))
 
     def _next(self, vi: Rev1Vi) -> None:
         """What may go out now (R25: one Message at a time, or all)."""
@@ -144,6 +145,9 @@ class Sender:
             if at and port.bad("two-exchanges-for-one"):
                 exchange = port.open_exchange(peer=vi.peer_id)
             port.send_iu(exchange, iu)
+        if answered and descriptor.op != "rdma-read" and port.bad("completes-before-response"):
+            vi.outstanding.remove(descriptor)
+            vi.complete("send", descriptor, [])
         if not answered:
             port.close(exchange)
             vi.complete("send", descriptor, [])
@@ -165,13 +169,17 @@ class Sender:
         most = 2 if port.bad("two-exchanges-for-one") else choose.number("message_ius")
         count = max(min(most, frames), -(-frames // MOST_FRAMES))
         each = -(-frames // count) * room
-        starts = range(0, max(1, len(data)), each)
+        starts = [*range(0, max(1, len(data)), each)]
+        if len(starts) > 1 and choose("iu_sizes") == "uneven":
+            starts[1] = room
+        bounds = dict(zip(starts, [*starts[1:], len(data)]))
         remote_va, remote_handle = descriptor.remote or (0, 0)
         restart = choose("multi_iu_offset") == "restart"
         ius = []
         for start in starts:
             advanced = start if restart else 0
-            iu = Iu(opcode, vi.remote_handle or 0, msg_id=msg_id, payload=data[start:start + each], restart=restart,
+            to = vi.before if port.bad("handle-of-before") and vi.before is not None else vi.remote_handle
+            iu = Iu(opcode, to or 0, msg_id=msg_id, payload=data[start:bounds[start]], restart=restart,
                     cs_ctl=vi.cs_ctl)
             if opcode == WRITE:
                 iu.rmt_va, iu.rmt_handle = remote_va + advanced, remote_handle
@@ -197,7 +205,8 @@ class Sender:
         if errors:
             vi.outstanding.remove(descriptor)
             vi.complete("send", descriptor, errors)
-            self.port.broken(vi)
+            if not self.port.bad("unanswered-is-survived") or errors != [TRANSPORT]:
+                self.port.broken(vi)
             return
         self._complete_in_order(vi)
         self._next(vi)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Tuple
 
 from ..clock import Timer
 from ..vi import Call
-from .attempt import Attempt, later, own_attributes, setup_cs_ctl
+from .attempt import Attempt, later, own_attributes, reason_of, setup_cs_ctl
 from .exchange import Exchange
 from .peer import Peers
 from .vi import Rev1Vi
@@ -71,7 +71,7 @@ class ClientSetup:
     def start(self, timeout: Optional[int]) -> None:
         """Idle to Pending Connect."""
         vi, port = self.vi, self.port
-        vi.bind(port.new_handle())
+        vi.bind(port.handle_for(vi))
         vi.setup = self
         vi.become("pending-connect")
         if timeout is not None and not port.bad("t1-never"):
@@ -174,7 +174,7 @@ class ServerSetup:
         """RESP1 with a handle of our own."""
         self.vi, self.call = vi, call
         if bind:
-            vi.bind(self.port.new_handle())
+            vi.bind(self.port.handle_for(vi))
             vi.setup = self
         vi.peer_id, vi.remote_handle, vi.receiving = self.exchange.peer, self.payload.handle, True
         vi.become("pending-connect")
@@ -187,6 +187,8 @@ class ServerSetup:
         """RESP1 with CONN_ERR (R11)."""
         handle = UNASSIGNED if self.port.choose("refusal_handle") == "ffffffff" else 0x00C0FFEE
         attributes = own_attributes(self.port, own or self.payload.attributes)
+        if own is None and self.port.choose("refusal_attributes") == "zeros":
+            attributes = Attributes(0, 0)
         self._answer(code, ConnectPayload(handle, self.payload.remote, self.payload.local, attributes))
 
     def _answer(self, code: int, payload: ConnectPayload) -> None:
@@ -200,7 +202,7 @@ class ServerSetup:
         self.answered = True
         if not port.bad("no-resp1"):
             payload = replace(payload, revision=port.choose.number("resp1_revision"))
-            resp1 = Iu(RESP1, handle, CONN_ERR if code else 0, self.msg_id, code << 16, payload=payload.pack(), initiative=True,
+            resp1 = Iu(RESP1, handle, CONN_ERR if code else 0, self.msg_id, reason_of(port, code), payload=payload.pack(), initiative=True,
                        cs_ctl=setup_cs_ctl(port, self.vi))
             apart = port.bad("resp1-own-exchange")
             port.send_iu(port.open_exchange(peer=self.exchange.peer) if apart else self.exchange, resp1)
@@ -379,6 +381,14 @@ class Setups:
         """VI-DG 6.7: the client's remote address, host and Discriminator."""
         for waiter in self.waiters:
             if waiter.local == payload.remote or self.port.bad("accepts-any-discriminator"):
+                return waiter
+            own, called = waiter.local.discriminator, payload.remote.discriminator
+            if self.port.bad("host-not-compared") and own == called:
+                return waiter
+            hosts = waiter.local.host == payload.remote.host
+            if self.port.bad("discriminator-length-ignored") and hosts and own.ljust(128, b"\0") == called.ljust(128, b"\0"):
+                return waiter
+            if self.port.bad("sixteen-bytes-match") and hosts and len(own) == len(called) and own[:16] == called[:16]:
                 return waiter
         return None
 

@@ -35,13 +35,16 @@ class Rev1Vi(Vi):
     waiting: List[Rev1Descriptor] = field(default_factory=list)
     common: Optional["Exchange"] = None  # of all Sends, which is a mistake
     delivered: Dict[int, int] = field(default_factory=dict)  # numbers of Messages: when they began
+    first_handle: Optional[int] = None
+    before: Optional[int] = None  # the remote handle of the connection before
     gone: bool = False  # the peer has taken the connection away
 
     def bind(self, handle: int) -> None:
         """A connection attempt begins with this VI_HANDLE; VI_MSG_IDs begin with 0 (5.7.5)."""
-        self.handle, self.remote_handle = handle, None
+        self.before, self.handle, self.remote_handle = self.remote_handle, handle, None
         self.established = self.fully_open = self.receiving = self.gone = False
-        self.next_msg_id = 1 if self.port.bad("msg-id-starts-at-one") else 0
+        if not self.port.bad("msg-id-goes-on") or self.before is None:
+            self.next_msg_id = 1 if self.port.bad("msg-id-starts-at-one") else 0
         self.expected, self.incoming, self.delivered = 0, None, {}
         self.outstanding, self.waiting = [], []
 

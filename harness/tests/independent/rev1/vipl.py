@@ -57,7 +57,8 @@ class Rev1Vipl(Vipl):
 
     def _address(self, params: Params, name: str) -> NetAddress:
         value = need(params, name, dict)
-        found = NetAddress(hex_bytes(value, "host"), hex_bytes(value, "discriminator"))
+        rest = b"\xa5" if self.port.choose("discriminator_rest") == "rubbish" else b"\0"
+        found = NetAddress(hex_bytes(value, "host"), hex_bytes(value, "discriminator"), rest)
         shortest = 0 if self.port.choose("short_discriminator") == "accept" else 16
         if len(found.host) != 16 or not shortest <= len(found.discriminator) <= 128:
             raise Refused("VIP_INVALID_PARAMETER")
@@ -97,6 +98,8 @@ class Rev1Vipl(Vipl):
         local, remote = self._own(params), self._address(params, "RemoteAddr")
         if limit == 0:
             raise Refused("VIP_INVALID_PARAMETER")
+        if vi.state == "error" and self.port.bad("error-heals"):
+            vi.release()
         if vi.state != "idle":
             raise Refused("VIP_INVALID_STATE")
         return vi, local, remote, limit

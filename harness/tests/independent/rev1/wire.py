@@ -104,10 +104,11 @@ class NetAddress:
 
     host: bytes
     discriminator: bytes
+    rest: bytes = field(default=b"\0", compare=False)  # what fills the field
 
     def pack(self) -> bytes:
         """The 148 bytes of Table 13."""
-        return NET_ADDRESS.pack(16, len(self.discriminator), self.host, self.discriminator)
+        return NET_ADDRESS.pack(16, len(self.discriminator), self.host, self.discriminator.ljust(128, self.rest))
 
     @classmethod
     def unpack(cls, raw: bytes) -> "NetAddress":
