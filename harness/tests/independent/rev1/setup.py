@@ -202,7 +202,8 @@ class ServerSetup:
         self.answered = True
         if not port.bad("no-resp1"):
             payload = replace(payload, revision=port.choose.number("resp1_revision"))
-            resp1 = Iu(RESP1, handle, CONN_ERR if code else 0, self.msg_id, reason_of(port, code), payload=payload.pack(), initiative=True,
+            resp1 = Iu(RESP1, handle, CONN_ERR if code else 0, self.msg_id, reason_of(port, code),
+                       payload=payload.pack(), initiative=True,
                        cs_ctl=setup_cs_ctl(port, self.vi))
             apart = port.bad("resp1-own-exchange")
             port.send_iu(port.open_exchange(peer=self.exchange.peer) if apart else self.exchange, resp1)
