@@ -101,6 +101,7 @@ examples:
   tcpdump -i eth1 -w - | fcvi lint -""",
     "fcvi new-case": """examples:
   fcvi new-case FCVI-8.5.3-a3 --out cases
+  fcvi show own.8.5.3 --cases cases
   fcvi run --cases cases --select 'own.*' --watch
   fcvi run --cases cases --select own.8.5.3 --step""",
     "fcvi fuzz": """files that --out writes for each finding:

@@ -1,7 +1,8 @@
 """``fcvi new-case``: writes the start of a case into a folder of your own, which ``fcvi run --cases DIR`` runs.
 
 It is given a requirement or a clause. The file says what that demands, and has a case that connects already: what is to be tried
-comes behind that. Until it does, the case is inconclusive: nothing passes that was not tried.
+comes behind that. Until it does, the case is inconclusive: nothing passes that was not tried. ``fcvi show ID --cases DIR`` prints
+its page, step by step, as it ran on the suite's own reference device.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"{path}: cannot write it: {why(error)}")
         return 3
-    print(f"{printable(path)}: run it with fcvi run --cases {printable(shlex.quote(str(args.out)))} --select {shlex.quote(ident)}")
+    folder = printable(shlex.quote(str(args.out)))
+    print(f"{printable(path)}: run it with fcvi run --cases {folder} --select {shlex.quote(ident)}")
+    print(f"fcvi show {shlex.quote(ident)} --cases {folder} prints its page: the steps as they ran, and what each checks")
     return 0
 
 

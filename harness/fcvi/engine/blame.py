@@ -10,7 +10,7 @@ from typing import Optional
 from .case import CaseInfo
 
 
-def _code(case: CaseInfo) -> Optional[CodeType]:
+def code_of(case: CaseInfo) -> Optional[CodeType]:
     """Of the function that the author wrote, whatever is around it."""
     body: object = case.body
     while inner := getattr(body, "__wrapped__", getattr(body, "func", None)):
@@ -21,7 +21,7 @@ def _code(case: CaseInfo) -> Optional[CodeType]:
 
 def declared(case: CaseInfo) -> str:
     """File and line of the function that is the case; "" where it is no function."""
-    code = _code(case)
+    code = code_of(case)
     return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else ""
 
 
@@ -29,7 +29,7 @@ def places(case: CaseInfo, error: BaseException) -> str:
     """Where an exception came from: the last line in the file of the case, then in the files beside it and in the steps of its
     book, then where it was raised. Where no line of the author's is among them, the case itself comes first.
     """
-    code = _code(case)
+    code = code_of(case)
     file = Path(code.co_filename) if code else Path()
     near = (file.parent, file.parent.parent / "steps")
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]

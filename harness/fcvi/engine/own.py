@@ -9,11 +9,13 @@ import traceback
 from pathlib import Path
 
 from . import case as registry
+from .blame import code_of
 from .case import CaseInfo, load_cases
 from .catalogue import load_catalogue
 from .files import FileError, read_file
 from .protocol import registered
-from .words import printable
+from .own_check import check, mistake
+from .words import near
 
 
 def files_of(directory: Path) -> list[Path]:
@@ -40,25 +42,27 @@ def _declared(path: Path) -> list[CaseInfo]:
     name = f"fcvi_own_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
-    read_file(path)
+    text = read_file(path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     with registry.collecting() as declared:
         try:
             spec.loader.exec_module(module)
         except SyntaxError as error:
-            raise FileError(f"{path}: line {error.lineno}: {error.msg}") from error
+            raise mistake(path, error.lineno, error.msg) from error
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # pylint: disable=broad-except  # also a program that ends, as if nothing were to be run
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-            where = f"line {lines[-1]}: " if lines else ""
-            raise FileError(f"{path}: {where}{type(error).__name__}: {printable(error)}"[:400]) from error
+            raise mistake(path, lines[-1] if lines else None, f"{type(error).__name__}: {error}") from error
+    check(path, text, module, declared)
     known, levels = {case.id for case in suite}, load_catalogue(registered()).levels
     for case in declared:
+        code = code_of(case)
+        line = code.co_firstlineno if code is not None else None
+        if case.id in known:
+            raise mistake(path, line, f"case {case.id}: the suite has a case of this name")
         strange = [ident for ident in case.requirements if ident not in levels]
         if strange:
-            raise FileError(f"{path}: case {case.id}: there is no requirement {strange[0]}")
-        if case.id in known:
-            raise FileError(f"{path}: case {case.id}: the suite has a case of this name")
+            raise mistake(path, line, f"case {case.id}: there is no requirement {strange[0]}{near(strange[0], levels)}")
     registry.OWN.extend(declared)
     return declared

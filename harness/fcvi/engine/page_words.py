@@ -93,9 +93,9 @@ def value(of: Any) -> str:
 
 #: Verbs that make a sentence of the words of a breach, "the VI is not Connected"; without one they say what is looked at.
 _VERBS = """
-    is are was were has have had do does did cannot differ differs returned returns failed fails succeeded succeeds allows sent sends
-    came comes completed completes says goes went answers answered denies ignored ignores timed gave got asks named names arrived
-    resulted reached keeps tells told ended began connects left rejected uses took wraps runs met opens stays follow counts
+    is are was were has have had do does did cannot differ differs returned returns failed fails succeeded succeeds allows sent
+    sends came comes completed completes says goes went answers answered denies ignored ignores timed gave got asks named names
+    arrived resulted reached keeps tells told ended began connects left rejected uses took wraps runs met opens stays follow counts
 """
 _VERB = re.compile(rf"\b({'|'.join(_VERBS.split())})\b")
 _BREACH = re.compile(r"(no|wrong|another|other|too|more than|connected|a SEQ_CNT twice)\b")

@@ -24,6 +24,10 @@ class Codes:
             raise AttributeError(name)
         return values[name]
 
+    def names(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset(self._values)
+
     def name_of(self, value: int) -> str:
         """The name of a value; "" when it has none."""
         return self._names.get(value, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Optional, Sequence, Union
 
@@ -160,6 +161,13 @@ def kind_of(frame: codec.Frame) -> str:
         command = frame.payload[0] if frame.payload else 0
         return codes.ELS.name_of(command) or f"ELS_{command:02X}"
     return "CT" if frame.header("TYPE") == codes.TYPE.CT else "OTHER"
+
+
+@functools.cache
+def kinds() -> frozenset[str]:
+    """Every name that kind_of gives to a frame that is known."""
+    of_links = {name.partition("_TO_")[0] for name in codes.R_CTL.names()}
+    return frozenset({*codec.IUS, *codec.IUS_REV1, *of_links, *codes.ELS.names(), "UNKNOWN_IU", "MALFORMED", "CT", "OTHER"})
 
 
 def check_addresses(frame: codec.Frame, number: int, s_id: int, d_id: int, time_us: int) -> list[Finding]:

@@ -110,9 +110,9 @@ class Rev1Scenario(Scenario):
             self.checked = counted
             self.expectations.pop()
 
-    def expect_time(self, received: Any, nominal_us: int, requirement: str, what: str) -> None:
+    def expect_time(self, received: Any, nominal_us: int, requirement: str, what: str, since: Any = None) -> None:
         if self._counts(requirement):
-            super().expect_time(received, nominal_us, requirement, what)
+            super().expect_time(received, nominal_us, requirement, what, since)
 
     def finish(self, call: Any, requirement: str, within_us: Optional[int] = None, returns: Any = None) -> str:
         code = super().finish(call, requirement, within_us, returns)

@@ -16,7 +16,7 @@ from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
 from fcvi.engine.upper import Call, Unimplemented
 from . import codec, codes
-from .received import Exchange, Received, kind_of
+from .received import Exchange, Received, kind_of, kinds as every_kind
 from .second_port import SecondPort
 from .tester import Tester
 
@@ -164,6 +164,13 @@ class Scenario(WireFree):
         self.tester.monitor.forget()
         self.settle()
 
+    @classmethod
+    def words(cls) -> dict[str, tuple[int, frozenset[str]]]:
+        """Methods that take names of frames or fields: the place of the argument, and the names (own_check.py)."""
+        frames = every_kind()
+        named = dict.fromkeys(("expect", "expect_nothing", "peek", "discard", "tolerate"), (0, frames))
+        return {**named, "send": (0, frames)}
+
     def peek(self, kinds: Iterable[str], exchange: Optional[Exchange] = None) -> Optional[Received]:
         """The oldest frame of these kinds that no expectation has taken, if there is one."""
         wanted = set(kinds)
@@ -197,7 +204,7 @@ class Scenario(WireFree):
         Unless the case says within_us the DUT has the time of an answer (see owed).
         """
         wanted = [kinds] if isinstance(kinds, str) else list(kinds)
-        any_of, since = set(wanted), self.now_us
+        any_of, since = _known(wanted), self.now_us
         limit = self.owed_us() if within_us is None else within_us
         self.until(lambda: self._peek(any_of, exchange) is not None, limit)
         received = self._peek(any_of, exchange) or self._rest_of(any_of, exchange)
@@ -244,7 +251,7 @@ class Scenario(WireFree):
         self, kinds: Sequence[str], for_us: int, requirement: str, why: str, exchange: Optional[Exchange] = None
     ) -> None:
         """None of these frames arrives for a time."""
-        any_of, since = set(kinds), self.now_us
+        any_of, since = _known(kinds), self.now_us
         self.until(lambda: self._peek(any_of, exchange) is not None, for_us)
         received = self._peek(any_of, exchange)
         self.note("expect_nothing", requirement, proof.Look("peek", (kinds, exchange), _on(exchange)), since_us=since)
@@ -392,6 +399,14 @@ def _would_be(data: bytes, edition: int) -> bool:
         return False
     rows = codec.IUS_REV1 if edition else codec.IUS
     return any((row.r_ctl, row.dh_size, row.opcode) == (data[0], size, data[28]) for row in rows.values())
+
+
+def _known(kinds: Iterable[str]) -> set[str]:
+    """As a set. Raises KeyError for a frame that there is not: nobody is blamed for its absence."""
+    found = set(kinds)
+    if not found <= every_kind():
+        raise KeyError(f"there is no frame called {min(found - every_kind())}")
+    return found
 
 
 _DH_FIELDS = frozenset(

@@ -6,13 +6,18 @@ import argparse
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from conformance import register_all
 from fcvi.commands import watch
 from fcvi.dut.debug import debugged
 from fcvi.engine.attachment import AttachError
+from fcvi.engine.case import CaseInfo
+from fcvi.engine.own_check import check
+from fcvi.engine.protocol import registered
 from fcvi.engine.target import parse
 
 from ..conftest import FCVI, fcvi
@@ -63,10 +68,10 @@ def test_what_is_no_case_is_told(words: tuple[str, ...], says: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("text, says", [
-    ("x = ", "line 1: invalid syntax"),
-    ("1 / 0", "line 1: ZeroDivisionError"),
+    ("x = ", "mine.py:1: invalid syntax"),
+    ("1 / 0", "mine.py:1: ZeroDivisionError"),
     ("", "no file there declares a case"),
-    ("import sys; sys.modules['fcvi.nothing'].x", "line 1: KeyError"),
+    ("import sys; sys.modules['fcvi.nothing'].x", "mine.py:1: KeyError"),
 ])
 def test_a_folder_that_cannot_be_used_is_one_line(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(text)
@@ -89,6 +94,81 @@ def test_names_and_requirements_are_looked_up(tmp_path: Path) -> None:
     assert "declared twice" in fcvi("list", "--cases", str(tmp_path)).stderr
     path.write_text(text.replace('requirements=["', 'requirements=["FCVI-0-0", "'))
     assert "there is no requirement FCVI-0-0" in fcvi("list", "--cases", str(tmp_path)).stderr
+
+
+_CONTROL = "    t.control("
+MISTAKES = {
+    "def own_8_5_3": ("dfe own_8_5_3", "mine.py:27: invalid syntax"),
+    "messages import": ("mesages import", "mine.py:6: ModuleNotFoundError"),
+    "import open_connection": ("import open_conection", "mine.py:6: ImportError"),
+    "setup.vi": ("setpu.vi", "mine.py:33: the name 'setpu' is not defined (did you mean setup?)"),
+    'requirements=["': (
+        'requirements=["FCVI-8.5.3-a9", "', "mine.py:19: there is no requirement FCVI-8.5.3-a9 (did you mean FCVI-8.5.3-a",
+    ),
+    "FCVI-8.2-b1": ("FCVI-8.2-b9", "mine.py:33: there is no requirement FCVI-8.2-b9 (did you mean FCVI-8.2-b"),
+    '"client or server"': ('"clint or server"', "mine.py:14: case own.8.5.3: there is no PICS item 'clint' (did you mean client?)"),
+    'applies="client or server"': ('applies="client or or"', "cannot read the PICS expression 'client or or'"),
+    'CLIENT}, "client"': ('CLIENT}, "klient"', "there is no PICS item 'klient' (did you mean client?)"),
+    '"own.8.5.3"': ('"own 8/5"', "mine.py:14: case 'own 8/5': an id has letters"),
+    "requirements=": ("requirement=", "mine.py:14: TypeError: case() got an unexpected keyword argument 'requirement'"),
+    "tags=[]": ('errata=["E999"]', "mine.py:14: case own.8.5.3: there is no erratum E999"),
+    '    """Say': ('    # """Say', "mine.py:14: ValueError: case own.8.5.3 has no purpose"),
+    '"dut-server"': ('"dut-client"', "mine.py:14: case own.8.5.3: two variants have the same name"),
+    "(t: Scenario)": ("()", "mine.py:14: case own.8.5.3: its function takes one argument"),
+    '}, "client")': ('}, "client", {"clas": 2})', "the configuration has no member 'clas' (did you mean class?)"),
+    "t.control(": ("t.contrl(", "mine.py:34: t has no 'contrl' (did you mean control"),
+    _CONTROL: (
+        f'    t.expect("CONNECT_RSP1", "FCVI-8.2-b1")\n{_CONTROL}', "mine.py:34: expect: there is no 'CONNECT_RSP1' (did you mean",
+    ),
+    f"{_CONTROL}'": (
+        f'    t.expect_nothing(["RESP9"], 1, "FCVI-8.2-b1", "x")\n{_CONTROL}', "expect_nothing: there is no 'RESP9'",
+    ),
+    f"{_CONTROL}()": (f"    t.wait()\n{_CONTROL}", "mine.py:34: wait: missing a required argument: 'us'"),
+    f"{_CONTROL}2": (
+        f'    t.require(True, "FCVI-8.2-b1", "x")\n{_CONTROL}', "mine.py:34: require: missing a required argument: 'seen'",
+    ),
+}
+
+
+@pytest.mark.parametrize("right", MISTAKES)
+def test_a_mistake_of_an_author_is_one_line_when_the_file_is_read(right: str, tmp_path: Path) -> None:
+    wrong, says = MISTAKES[right]
+    path = _new(tmp_path, "FCVI-8.5.3-a3")
+    text = path.read_text()
+    path.unlink()
+    right = _CONTROL if right.startswith(_CONTROL) else right
+    assert right in text
+    (tmp_path / "mine.py").write_text(text.replace(right, wrong, 1))
+    done = fcvi("list", "--cases", str(tmp_path))
+    assert done.returncode == 2 and says in done.stderr, done.stderr
+    assert done.stderr.startswith("fcvi: ") and len(done.stderr.splitlines()) == 1
+
+
+def test_no_case_of_the_suite_has_such_a_mistake() -> None:
+    register_all()
+    for protocol in registered():
+        modules: dict[str, list[CaseInfo]] = {}
+        for case in protocol.cases():
+            modules.setdefault(case.body.__module__, []).append(case)
+        for name, cases in list(modules.items())[::5]:
+            path = Path(str(sys.modules[name].__file__))
+            check(path, path.read_bytes(), sys.modules[name], cases)
+
+
+def test_a_frame_that_does_not_exist_blames_no_device(tmp_path: Path) -> None:
+    """A name that is put together shows only as the case runs: it is an error, and no device fails."""
+    path = _new(tmp_path, "FCVI-8.5.3-a3")
+    path.write_text(path.read_text().replace(_CONTROL, '    t.expect("CONNECT_" + "RSP1", "FCVI-8.2-b1")\n' + _CONTROL))
+    done = fcvi("run", "--cases", str(tmp_path), "--select", "own.*")
+    assert done.returncode == 3 and "there is no frame called CONNECT_RSP1" in done.stdout + done.stderr
+
+
+def test_the_page_of_an_own_case_is_printed_as_it_ran(tmp_path: Path) -> None:
+    path = _new(tmp_path, "FCVI-8.5.3-a3")
+    shown = fcvi("show", "own.8.5.3", "--cases", str(tmp_path)).stdout
+    assert "where it ends\n  inconclusive: nothing was tried yet" in shown and "device          FCVI_CONNECT_RQST" in shown
+    _tried(path)
+    assert "check           positive control: the Connection stands" in fcvi("show", "own.8.5.3", "--cases", str(tmp_path)).stdout
 
 
 def test_steps_show_frames_and_states() -> None:
