@@ -560,7 +560,7 @@ START_TEST(names)
     ck_assert_str_eq(fcvi_reason_name(0x4a), "Connection Does Not Exist");
     ck_assert_str_eq(fcvi_reason_name(0x4c), "Reserved");
     ck_assert_str_eq(fcvi_reason_name(0xf0), "Vendor Unique Error");
-    ck_assert_str_eq(fcvi_version(), "0.1.0");
+    ck_assert_str_eq(fcvi_version(), "0.2.0");
     for (unsigned opcode = 0; opcode < 256; opcode++) {
         enum fcvi_iu iu = fcvi_iu_of_opcode((uint8_t)opcode);
         if (iu != FCVI_IU_NONE) {

@@ -1,3 +1,3 @@
 """The fcvi harness: attaches devices under test, runs the cases of ``conformance/`` and reports verdicts."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -38,7 +38,7 @@ _PLACES = frozenset(("FILE", "DIR", "DIR2", "TOML", "CAPTURE", "OLD", "KEY", "PU
 
 
 def version() -> str:
-    """The version of the suite, and of a tree or an installation that knows it the commit: "0.1.0 (1a2b3c4)"."""
+    """The version of the suite, and of a tree or an installation that knows it the commit: "0.2.0 (1a2b3c4)"."""
     from .report.commit import commit
 
     known = commit().removesuffix("-dirty")[:12]

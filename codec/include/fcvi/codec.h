@@ -195,7 +195,7 @@ const char *fcvi_reason_name(uint8_t reason); /* Table 12, "Reserved" and "Vendo
 /** FC CRC-32 over header and Data_Field. The value stored little-endian is what stands on the wire. */
 uint32_t fcvi_crc32(const uint8_t *bytes, size_t length);
 
-const char *fcvi_version(void); /* of the library, "0.1.0" */
+const char *fcvi_version(void); /* of the library, "0.2.0" */
 
 #ifdef __cplusplus
 }

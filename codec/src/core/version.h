@@ -2,6 +2,6 @@
 #ifndef FCVI_CODEC_VERSION_H
 #define FCVI_CODEC_VERSION_H
 
-#define FCVI_VERSION "0.1.0"
+#define FCVI_VERSION "0.2.0"
 
 #endif
