@@ -251,7 +251,7 @@ def _address_words(length: int, host: bytes, discriminator: bytes) -> str:
     return f"HOST_ADD_LEN {length}, HOST_ADD {host.hex()}, DISCRIM {discriminator.hex()}"
 
 
-def _attribute_words(values: Iterable[int]) -> str:
+def _attribute_words(values: Iterable[int | bytes]) -> str:
     return "FCVI_RELIABILITY_LVL {}, EnRdmaWr {}, EnRdmaRd {}, FCVI_MAX_TRANS_SIZE {}".format(*values)
 
 

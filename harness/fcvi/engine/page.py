@@ -32,6 +32,7 @@ _LARGE = 0x100  # a value that is no mere number of something
 _SAYS = ("notify ", "async ", "cm ", "connect-request ")  # notifications of agents
 _CONTROL = "positive control"
 _TOLD = ("completion", "state", "VipErrorCallback")  # the recorder is told of these by itself
+_OF_CASES = ("conformance.", "fcvi_own_")  # modules of cases and their steps, the user's own too (own.py)
 AT_THE_END = "What every case owes when it ends"
 
 
@@ -184,7 +185,7 @@ def _part(body: CodeType) -> str:
     frame: Optional[FrameType] = sys._getframe(1)
     inner: Optional[FrameType] = None
     while frame is not None and frame.f_code is not body:
-        if frame.f_globals.get("__name__", "").startswith("conformance.") and "." not in frame.f_code.co_qualname:
+        if frame.f_globals.get("__name__", "").startswith(_OF_CASES) and "." not in frame.f_code.co_qualname:
             inner = frame
         frame = frame.f_back
     if frame is None or inner is None:

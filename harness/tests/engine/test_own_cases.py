@@ -168,6 +168,9 @@ def test_the_page_of_an_own_case_is_printed_as_it_ran(tmp_path: Path) -> None:
     shown = fcvi("show", "own.8.5.3", "--cases", str(tmp_path)).stdout
     assert "where it ends\n  inconclusive: nothing was tried yet" in shown and "device          FCVI_CONNECT_RQST" in shown
     _tried(path)
+    helper = 'def _alive(t: Scenario) -> None:\n    """The device is alive."""\n    t.control("the Connection stands")\n\n\n@case('
+    path.write_text(path.read_text().replace('    t.control("the Connection stands")', "    _alive(t)").replace("@case(", helper))
+    assert "      The device is alive\n" in fcvi("show", "own.8.5.3", "--cases", str(tmp_path)).stdout
     assert "check           positive control: the Connection stands" in fcvi("show", "own.8.5.3", "--cases", str(tmp_path)).stdout
 
 
