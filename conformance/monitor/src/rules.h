@@ -11,7 +11,10 @@
 
 /* ---- the rules, by clause; those that return false end the judgement of the frame ---- */
 
-bool mon_rules_5_2(struct judged_frame *s);   /* requests and responses of a Message */
+bool mon_rules_5_2(struct judged_frame *s); /* requests and responses of a Message */
+/** A response to a Send or RDMA Write of a Connection whose level was not seen. Who ends the Exchange where a
+ *  response is due errs, and so does who answers where none is: nobody can tell which. */
+bool mon_may_be_due(struct judged_frame *s);
 bool mon_rules_5_3(struct judged_frame *s);   /* order and handles of a setup */
 void mon_rules_5_3_4(struct judged_frame *s); /* arbitration between Peers */
 void mon_rules_5_4_reuse(struct judged_frame *s);

@@ -45,6 +45,14 @@ static bool check_level(struct judged_frame *s)
     return true;
 }
 
+bool mon_may_be_due(struct judged_frame *s)
+{
+    if (s->who == 0 || !mon_is(s->iu, FCVI_BIT(SEND_RESP) | FCVI_BIT(WRITE_RESP)))
+        return false;
+    const struct endpoint *e = mon_endpoint_known(s);
+    return e == NULL || e->level == 0;
+}
+
 /* FCVI-5.2.1-02, -03: all frames of one side of the Exchange carry one kind of IU. */
 static bool check_one_kind(struct judged_frame *s)
 {

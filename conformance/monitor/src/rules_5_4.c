@@ -21,11 +21,13 @@ void mon_rules_5_4_reuse(struct judged_frame *s)
 
 /* Nothing follows the last frame of the last Sequence (FCVI-5.4-01). Seen exactly, any frame breaks that;
  * otherwise only one whose SEQ_CNT is beyond the last, since a late one may have overtaken nothing. */
-static bool after_the_end(const struct judged_frame *s)
+static bool after_the_end(struct judged_frame *s)
 {
     const struct exchange *x = s->x;
     if (x->over == 0 || (x->over_side != s->who && (x->tainted >> x->over_side & 1u)))
         return false; /* it may go on when the other side ended it by a breach */
+    if (x->over_side == 0 && mon_may_be_due(s))
+        return false;
     if (mon_exact(s->m, x))
         return true;
     int16_t beyond = (int16_t)((uint16_t)fcvi_FC_SEQ_CNT(s->fc) - x->over_cnt);

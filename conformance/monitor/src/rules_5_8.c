@@ -58,10 +58,9 @@ static void check_initiative(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     bool retry = s->own->refused != 0 || s->far->refused != 0;
-    bool provoked =
-        s->who == 1 && s->m->veiled; /* whether a response is due only the setup's attributes tell */
+    bool provoked = s->who == 1 && s->m->veiled; /* the payload that was cut may be what it answers */
     if (!provoked && mon_exact(s->m, x) && x->turn != s->who && !retry &&
-        (s->who == 0 || s->far->frame != 0) && mon_far_good(s))
+        (s->who == 0 || s->far->frame != 0) && !mon_may_be_due(s) && mon_far_good(s))
         mon_report(s, FC(Exchange_Context), s->who,
                    FCVI_BREACH_IN_WORDS("FCVI-5.8.1-01", "the sender does not hold the Sequence Initiative",
                                         "a Sequence of the other side"),

@@ -197,6 +197,23 @@ START_TEST(exchanges_begin_once_and_end)
 }
 END_TEST
 
+START_TEST(who_answers_at_a_level_that_was_not_seen_does_not_go_on)
+{
+    enum { NO_START = FCVI_TRUST_ALL | FCVI_TRUST_ORDER };
+    for (unsigned end = LAST; end <= (LAST | INITIATIVE); end += INITIATIVE) {
+        struct stream s = stream();
+        send_one(&s, A, 0x1002, HB, 1, end);
+        struct made *f = iu(&s, 0x08, 0x07, B, A, CONTEXT | LAST | END, 0x1002, HA, 0);
+        put(f->bytes, AT_MSG_ID, 4, 1);
+        expect(&s, NO_START, NULL, 0, "a response where one may be due");
+        f = iu(&s, 0x08, 0x07, B, A, CONTEXT | LAST | END, 0x1002, HA, 0);
+        put(f->bytes, AT_MSG_ID, 4, 1);
+        put(f->bytes, AT_SEQ_CNT, 2, 1);
+        expect(&s, NO_START | FCVI_TRUST_ONCE, "FCVI-5.4-01", 3, "a second response");
+    }
+}
+END_TEST
+
 START_TEST(ox_ids_are_not_used_while_open)
 {
     struct stream s = stream();
@@ -1068,6 +1085,7 @@ int main(void)
     tcase_add_test(t, connection_ids_are_unique_while_open);
     tcase_add_test(t, setup_aborts_name_a_setup);
     tcase_add_test(t, exchanges_begin_once_and_end);
+    tcase_add_test(t, who_answers_at_a_level_that_was_not_seen_does_not_go_on);
     tcase_add_test(t, ox_ids_are_not_used_while_open);
     tcase_add_test(t, seq_ids_are_not_used_while_open);
     tcase_add_test(t, class2_sequences_wait_for_acks);

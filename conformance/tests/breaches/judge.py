@@ -88,7 +88,9 @@ def others(label: Label, rest: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def labels() -> list[Label]:
     """Every breach, made anew."""
-    from conformance.tests.breaches import breach_fields, breach_services, breach_sessions, breach_setup  # noqa: F401
+    from conformance.tests.breaches import (  # noqa: F401
+        breach_fields, breach_sequences, breach_services, breach_sessions, breach_setup,
+    )  # fmt: skip
 
     return [make() for make in CATALOGUE.values()]
 
