@@ -12,6 +12,7 @@ struct pair {
     uint32_t network;
     uint8_t edition; /* FCVI_EDITION_COUNT: not known */
     bool used, fixed;
+    bool leans;           /* nothing is known, and a frame would be a breach of 2007 alone */
     uint16_t rev1, other; /* frames that showed one */
 };
 
@@ -36,7 +37,7 @@ void fcvi_editions_close(struct editions *editions)
     free(editions);
 }
 
-enum { ADDRESS = 24 };
+enum { ADDRESS = 24, WRITE_HEADER = 32 };
 
 static struct pair *find(struct editions *t, uint64_t s_id, uint64_t d_id, uint32_t network)
 {
@@ -82,6 +83,14 @@ static bool is_rqst(const struct fcvi_frame *frame)
     return frame->dh_length >= 16 && fcvi_DH_FCVI_OPCODE(frame->dh) == FCVI_OP_CONNECT_RQST;
 }
 
+/* A Write whose length is zero though it has data: so are all of 1999, and of 2007 none may be. Either
+ * edition has the IU, so that this is no proof. */
+static bool leans_to_rev1(const struct fcvi_frame *frame)
+{
+    return frame->kind == FCVI_KIND_IU && frame->dh_length == WRITE_HEADER && frame->payload_length != 0 &&
+           fcvi_DH_FCVI_OPCODE(frame->dh) == FCVI_OP_WRITE_RQST && fcvi_DH_FCVI_TOT_LEN(frame->dh) == 0;
+}
+
 static enum fcvi_edition edition_of(struct editions *t, const struct fcvi_frame *frame, uint32_t network,
                                     bool *known)
 {
@@ -93,7 +102,10 @@ static enum fcvi_edition edition_of(struct editions *t, const struct fcvi_frame 
     if (shown != FCVI_EDITION_COUNT)
         take(p, shown, is_rqst(frame));
     *known = p->edition != FCVI_EDITION_COUNT;
-    return *known ? (enum fcvi_edition)p->edition : FCVI_EDITION_2007;
+    if (*known)
+        return (enum fcvi_edition)p->edition;
+    p->leans |= leans_to_rev1(frame);
+    return p->leans ? FCVI_EDITION_REV1 : FCVI_EDITION_2007;
 }
 
 enum fcvi_edition fcvi_editions_of(struct editions *t, const struct editions_frame *frame, bool *known)

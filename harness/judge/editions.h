@@ -33,7 +33,8 @@ struct editions_frame {
 
 /** By which edition to read an IU. A connect request fixes the edition of its two ports. Before one was seen
  * the first frame that only one edition has decides, and Rev 1.0 no longer when more frames showed that of
- * 2007. Nothing known: 2007, and *known is false. Of a frame that is cut, a connect request with the
+ * 2007. Nothing known: 2007, and *known is false; or Rev 1.0 from the first Write on that has data and the
+ * length zero, which of the two only Rev 1.0 permits. Of a frame that is cut, a connect request with the
  * Device_Header of Rev 1.0 whose payload does not tell its edition gives Rev 1.0, and *known is false. */
 enum fcvi_edition fcvi_editions_of(struct editions *editions, const struct editions_frame *frame,
                                    bool *known);

@@ -126,7 +126,7 @@ class Records:
         """One line; empty when every port spoke that of 2007."""
         if not self.rev1:
             return ""
-        both = f"; {self.undecided} IUs that either edition has, judged as of 2007" if self.undecided else ""
+        both = f"; {self.undecided} IUs that either edition has" if self.undecided else ""
         return (
             f"editions: rev1: {self.rev1} IUs, {self.setups_rev1} connect requests; 2007: {self.setups_2007} connect requests{both}"
         )

@@ -184,3 +184,19 @@ def test_what_the_json_says_of_editions_has_a_schema() -> None:
         schema = json.loads((ROOT / f"harness/fcvi/commands/schemas/{command}.schema.json").read_text())
         for line in fcvi(command, "--json", SESSION).stdout.splitlines():
             jsonschema.validate(json.loads(line), schema)
+
+
+def test_writes_alone_that_have_data_and_no_length_are_of_1999(tmp_path: Path) -> None:
+    """2007 forbids them, and either edition has the IU: nobody is accused, and the summary says that nothing decides."""
+    path = tmp_path / "writes.pcap"
+    write, response = rev1_bytes.session()[5:7]
+    path.write_bytes(rev1_bytes.capture([write, response, write[:16] + b"\0\4" + write[18:]]))
+    for trust in ((), ("--trust", "all,order")):
+        found, summary = lint(*trust, path)
+        assert found == [] and summary["editions"] == {
+            "rev1": {"ius": 3, "connect_requests": 0}, "2007": {"connect_requests": 0}, "undecided": 3}  # fmt: skip
+    assert "3 IUs that either edition has" in fcvi("lint", path).stdout
+    # what shows its edition decides it for those behind it
+    good = rev1_bytes.frame("01", "290000", 8, rev1_bytes.SERVER + "00000000" "00000002" + "00" * 20, "00" * 64)
+    path.write_bytes(rev1_bytes.capture([write, good, write]))
+    assert 3 in {f["frame"] for f in lint(path)[0] if f["requirement"] == "FCVI-5.9.10-01"}
