@@ -2,8 +2,8 @@
 
 ``fcvi pics new`` writes a commented TOML file with every item, its meaning, its clause and how many cases it decides; with
 --dut SPEC, filled with what the device says in hello. ``fcvi pics check FILE`` reads such a file and reviews it: what contradicts
-itself, what is mandatory and not claimed, and how many cases would run. The exit status of check is 0 when nothing is wrong, 1
-when something is, and 2 when the file cannot be used.
+itself, what is mandatory and not claimed, and how many cases would run. Without --book the revision that the file claims chooses
+the book. The exit status of check is 0 when nothing is wrong, 1 when something is, and 2 when the file cannot be used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fcvi.engine.laboratory import ITEM, LAB
 from fcvi.engine.pics import PicsError, of_hello
 from fcvi.engine.protocol import put_in_force, registered
 from fcvi.engine.review import review
-from fcvi.engine.target import Target
+from fcvi.engine.target import Target, claimed
 from fcvi.engine.words import complain, told, why
 from fcvi.report import certificate, proforma
 
@@ -111,8 +111,9 @@ def new(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> int:
     """Review the file."""
-    put_in_force((named(args) or registered())[0])
+    books = named(args)
     try:
+        put_in_force(books[0] if books else claimed(declaration.claims(args.file) or {}, registered()))
         declared = declaration.load(args.file, load_catalogue().levels)
         if declared.pics is None:
             raise FileError(f"{args.file}: no [pics] in it: `fcvi pics new` writes one")

@@ -59,19 +59,27 @@ def load(path: Optional[Path], requirements: Collection[str]) -> Declaration:
     """Read the file; without one, nothing is declared. Raises PicsError."""
     if path is None:
         return Declaration()
+    data, where = _read(path), str(path)
+    return Declaration(
+        _pics(data, where), _pixit(data.get("pixit", {}), where), _deviations(data, where, requirements),
+        laboratory.table(data, "lab", where), laboratory.table(data, "item", where),
+    )  # fmt: skip
+
+
+def claims(path: Path) -> Optional[dict[str, Any]]:
+    """The items of the file's [pics] alone; None without any. Raises PicsError."""
+    return _pics(_read(path), str(path))
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
-        data = strict.toml(read_file(path))
+        return strict.toml(read_file(path))
     except FileError as error:
         raise PicsError(f"--pics {error}") from error
     except UnicodeDecodeError as error:
         raise PicsError(f"{path}: cannot read the PICS: not UTF-8 at byte {error.start}") from error
     except ValueError as error:  # of TOML, or a number of thousands of digits
         raise PicsError(f"{path}: not a TOML file: {damage(error)}") from error
-    where = str(path)
-    return Declaration(
-        _pics(data, where), _pixit(data.get("pixit", {}), where), _deviations(data, where, requirements),
-        laboratory.table(data, "lab", where), laboratory.table(data, "item", where),
-    )  # fmt: skip
 
 
 def _pics(data: dict[str, Any], where: str) -> Optional[dict[str, Any]]:

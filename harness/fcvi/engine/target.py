@@ -162,9 +162,11 @@ def recorded(run: Mapping[str, Any], where: object) -> Protocol:
     except AttachError:
         return registered()[0]
     pics = dut.get("pics")
-    books = (target.book, *target.others)
-    if not isinstance(pics, dict):
-        return target.book
+    return claimed(pics, (target.book, *target.others)) if isinstance(pics, dict) else target.book
+
+
+def claimed(pics: Mapping[str, Any], books: Sequence[Protocol]) -> Protocol:
+    """Of these books the one whose wire and edition a PICS claims; the first where it claims none."""
     if pics.get("tcp") is True:
-        return next((p for p in books if p.streams), target.book)
-    return next((p for p in books if p.edition and p.edition == pics.get("revision")), target.book)
+        return next((p for p in books if p.streams), books[0])
+    return next((p for p in books if p.edition and p.edition == pics.get("revision")), books[0])

@@ -68,6 +68,7 @@ def test_the_pics_of_such_a_device(tmp_path: Path) -> None:
     assert fcvi("pics", "new", "--revision", "rev1", "--out", str(file)).returncode == 0
     assert 'revision = "rev1"' in file.read_text()
     done = fcvi("pics", "check", "--revision", "rev1", str(file))
+    assert fcvi("pics", "check", str(file)).stdout == done.stdout  # the file says which edition it is of
     assert done.returncode == 1 and "REV1-5.1-01: Reliable Delivery is mandatory" in done.stdout
 
 
