@@ -154,7 +154,7 @@ def test_csv_openmetrics_and_page(capture: Path, tmp_path: Path) -> None:
     assert metrics.endswith("# EOF\n") and "fcvi_connection_messages_total{" in metrics
     page = tmp_path / "page.html"
     assert fcvi("flows", "--html", str(page), str(capture)).returncode == 0
-    assert "CONNECT_RQST" in page.read_text() and "http" not in page.read_text()
+    assert "CONNECT_RQST" in page.read_text() and "http:" not in page.read_text() and "https:" not in page.read_text()
 
 
 def test_statuses(capture: Path, tmp_path: Path) -> None:
