@@ -271,10 +271,10 @@ def threadsafe(t: Calls, safe: bool = True) -> Pair:
     return pair(t, ends=(one, other))
 
 
-@vipl("T1", "Done beside a Wait that blocks", "G3.5.5-03 G3.5.6-04 G3.5.7-03", errata="A109",
+@vipl("T1", "Done beside a Wait that blocks", "G3.5.2-05 G3.5.5-03 G3.5.6-04 G3.5.7-03", errata="A109",
       variants=[Variant("recv", {"what": "recv"}), Variant("cq", {"what": "cq"}), Variant("flush", {"what": "flush"})])  # fmt: skip
 def done_beside_wait(t: Calls) -> None:
-    """VipRecvDone and VipCQDone answer at once though another thread waits; a flush ends the Wait."""
+    """VipSendDone, VipRecvDone and VipCQDone answer at once though another thread waits; a flush ends the Wait."""
     p = threadsafe(t)
     what = t.params["what"]
     if what == "cq":
@@ -297,6 +297,9 @@ def done_beside_wait(t: Calls) -> None:
                   "answers at once")
         if asked.done:
             t.codes("G3.5.5-03", "VipRecvDone beside VipRecvWait", asked.returned(), NOT_DONE)
+            sent = p.a.node.start("VipSendDone", vi=p.a.vi, thread=2)
+            t.require(t.until(lambda: sent.done, t.settle_us), "G3.5.2-05", "VipSendDone beside VipRecvWait", "blocks",
+                      "answers at once")
         message(p)
     else:
         p.a.node.start("VipDisconnect", vi=p.a.vi, thread=2)
