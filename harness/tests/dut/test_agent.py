@@ -226,7 +226,7 @@ HOSTILE = {
     b"": -32700, b"{": -32700, b"\xff\xfe": -32700, b"[]": -32600, b"1": -32600, b'"x"': -32600, b"{}": -32600,
     b"[" * 5000: -32700, b'{"id":[],"method":"hello"}': -32600, b'{"id":1,"method":3}': -32600,
     b'{"id":1,"method":"hello","params":[]}': -32602, b'{"id":1,"method":"hello","params":{"protocol":3}}': -32602,
-    b'{"id":1,"method":"reset","params":{"host":3}}': -32602, b'{"id":1,"method":"hel\\u0000lo"}': -32601,
+    b'{"id":1,"method":"reset","params":{"host":3}}': -32602, b'{"id":1,"method":"hel\\u0000lo"}': -32700,
     b'{"id":1,"method":"VipDestroyVi","params":{"vi":1e400}}': -32700,
     b'{"id":1,"method":"VipDestroyVi"}': -32602, b'{"id":1,"method":"VipDeregisterMem","params":{"mem":-1}}': -32602,
     b'{"id":1,"method":"VipPostSend","params":{"vi":0,"descriptor":{"op":"send","segments":[3]}}}': -32602,
