@@ -18,7 +18,7 @@ from fcvi.engine.protocol import Protocol, judging_by
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.engine.scenario import FAILING_LEVELS
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from .derive import NAMES, Answer, devices
 from .layer import Break, Layer, Server, understand

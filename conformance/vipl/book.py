@@ -32,7 +32,7 @@ def _scenario(*of_the_run: Any) -> Scenario:
 
 
 def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    from fcvi.engine.ends import configuration
+    from fcvi.engine.calls_scenario import configuration
 
     return configuration(pixit, seed, changes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Completion
+from fcvi.engine.upper_tester import Completion
 
 from conformance.fcvi.steps.connection import (
     CLIENT,

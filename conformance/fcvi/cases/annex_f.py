@@ -5,7 +5,7 @@ from __future__ import annotations
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Completion
+from fcvi.engine.upper_tester import Completion
 
 from conformance.fcvi.steps.lossy_line import Line
 from conformance.fcvi.steps.connection import (

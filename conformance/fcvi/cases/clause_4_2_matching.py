@@ -5,7 +5,7 @@ from __future__ import annotations
 from fcvi.fc.build import net_address
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from .clause_7_7_1 import wait_from
 

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Optional
 
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 from fcvi.fc.message import Message
 
 from conformance.fcvi.steps.connection import (

@@ -8,7 +8,7 @@ from fcvi.fc.build import UNASSIGNED
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from conformance.fcvi.steps.connection import (
     CLIENT,

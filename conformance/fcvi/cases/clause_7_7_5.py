@@ -8,7 +8,7 @@ from fcvi.fc import els
 from fcvi.engine.case import Variant, case
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from .clause_7_7_1 import ROLES, connect_as, ended
 from .clause_7_7_3 import blocked_send, logged_out, resolved_anew, resumed_or_ended

@@ -14,7 +14,7 @@ from fcvi.engine.case import Registry, Variant
 from fcvi.fc.received import Exchange, Received, kind_of
 from fcvi.engine.scenario import Inconclusive
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 REGISTRY = Registry("FC-VI")
 

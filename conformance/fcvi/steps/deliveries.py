@@ -13,7 +13,7 @@ from typing import Iterable
 
 from fcvi.fc.message import Message
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Completion
+from fcvi.engine.upper_tester import Completion
 
 from .connection import Setup
 from .messages import Sent, memory, post, register, reliable

@@ -10,7 +10,7 @@ from fcvi.engine.case import Variant
 from fcvi.fc.message import Cut, Message, frames_of, send_frames
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Completion
+from fcvi.engine.upper_tester import Completion
 
 from .connection import CLIENT, SERVER, STATE, Setup, answer_provider, connect_dut_client, connect_dut_server
 

@@ -10,7 +10,7 @@ from fcvi.fc.build import SOF
 from fcvi.fc.received import kind_of
 from fcvi.fc.second_port import SecondPort
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call, Completion
+from fcvi.engine.upper_tester import Call, Completion
 
 from .connection import CLIENT, STATE, check_state, create_vi, dut_address, tester_address, vi_attributes
 

@@ -7,7 +7,7 @@ from typing import Optional
 
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Completion
+from fcvi.engine.upper_tester import Completion
 
 from .connection import Setup, attributes_of
 

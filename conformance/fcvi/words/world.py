@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 from fcvi.fc.build import UNASSIGNED
 from fcvi.fc.received import Exchange, Received
 

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import Inconclusive
-from fcvi.engine.upper import Unimplemented
+from fcvi.engine.upper_tester import Unimplemented
 from fcvi.fc import els
 from fcvi.fc.received import Received
 

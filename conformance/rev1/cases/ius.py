@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import case
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 from fcvi.fc.build import RawFrame, iu_frames
 from fcvi.fc import codec
 

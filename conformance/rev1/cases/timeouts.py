@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from fcvi.engine.case import case
 from fcvi.engine.scenario import Inconclusive
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 from fcvi.fc.received import Exchange, Received
 
 from conformance.rev1.steps.connection import (

@@ -11,7 +11,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from fcvi.engine.case import Registry, Variant
 from fcvi.engine.scenario import Failed
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 from fcvi.fc.build import UNASSIGNED, structure
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.rev1_scenario import Rev1Scenario as Scenario

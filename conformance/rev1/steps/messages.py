@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi.engine.scenario import Failed
-from fcvi.engine.upper import Completion
+from fcvi.engine.upper_tester import Completion
 from fcvi.fc.build import SOF, RawFrame
 from fcvi.fc.message import Cut, frames_of, send_frames
 from fcvi.fc.received import Exchange, Received

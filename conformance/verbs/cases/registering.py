@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Optional, Sequence
 
 from fcvi.engine.case import Variant
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from conformance.verbs.cases.objects import refused
 from conformance.verbs.cases.protection import sender, served

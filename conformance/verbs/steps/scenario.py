@@ -8,7 +8,7 @@ from typing import Any, Iterable, Mapping, NamedTuple, NoReturn, Optional, Seque
 from fcvi.engine.attachment import DutError, Notification
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.scenario import FAILING_LEVELS, Failed, Inconclusive, NotThere, Scenario, Seen
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from .account import Account, Wr
 from .sets import DEAD, QP_EVENTS, RESOURCE

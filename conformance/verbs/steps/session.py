@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, Optional, Sequence
 
 from fcvi.engine.attachment import DutError
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from .account import MOST, Wc, Wr, parse_wc
 from .scenario import End, Told, Verbs

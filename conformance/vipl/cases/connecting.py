@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from conformance.vipl.steps.declare import LEVELS, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant
-from fcvi.engine.upper import METHOD_NOT_FOUND
+from fcvi.engine.upper_tester import METHOD_NOT_FOUND
 
 from conformance.vipl.cases.connecting import ask, ended
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fcvi.engine.upper import RETURNS
+from fcvi.engine.upper_tester import RETURNS
 
 from conformance.vipl.phases import CALLS, EARLY, FULL, FUNCTIONAL
 from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, vipl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from conformance.vipl.cases.errors import forbidden
 from conformance.vipl.cases.queues import entries, has_notify, message, notify

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Iterator, Optional
 
-from fcvi.engine.upper import METHOD_NOT_FOUND
+from fcvi.engine.upper_tester import METHOD_NOT_FOUND
 
 from .scenario import Calls
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Mapping
 
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 _ALIGNMENT = 64  # G 5.1
 Number = tuple[int, Any]  # of an end, and of a thing there

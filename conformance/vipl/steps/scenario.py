@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, NoReturn, Optional
 
 from fcvi.engine import proof
-from fcvi.engine.ends import CallScenario
+from fcvi.engine.calls_scenario import CallScenario
 from fcvi.engine.scenario import FAILING_LEVELS, Failed, Inconclusive, Seen
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 
 from .declare import RD, RR, UD
 from .lists import CODES

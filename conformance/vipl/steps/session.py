@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Sequence
 
-from fcvi.engine.ends import End
-from fcvi.engine.upper import Call
+from fcvi.engine.calls_scenario import End
+from fcvi.engine.upper_tester import Call
 
 from .declare import CLAIMS, LEVELS, RD, UD
 from .scenario import Calls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import Inconclusive
-from fcvi.engine.upper import Unimplemented
+from fcvi.engine.upper_tester import Unimplemented
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import MASK16, MASK32, NOP, READ_REQUEST, SEND, WRITE
 

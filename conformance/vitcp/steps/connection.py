@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Deque, Optional
 
 from fcvi.engine.case import Registry, Variant
-from fcvi.engine.upper import Call
+from fcvi.engine.upper_tester import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.stream import Received, Stream

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Optional, Sequence
 
 from fcvi.engine.scenario import NotThere
-from fcvi.engine.upper import Completion
+from fcvi.engine.upper_tester import Completion
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.watch import Message

@@ -13,14 +13,14 @@ from typing import Any, Callable, Mapping, Optional
 
 from .bins import Batch, Bins
 from .frames import Frames
-from .medium import Medium
+from .transport import Transport
 from fcvi.engine.attachment import Dut, DutError, Unavailable
 from fcvi.engine.record import RecordingDut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.protocol import protocol_of
 from fcvi.engine.results import TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive
-from fcvi.engine.upper import Refused, Unimplemented
+from fcvi.engine.upper_tester import Refused, Unimplemented
 
 _MOST_TRIES = 200  # replays that cutting down one finding may take
 
@@ -93,17 +93,17 @@ class Attack:
 
     def __init__(
         self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], frames: int,
-        *, care: Care = Care(), medium: Medium = Frames(), bins: Optional[Bins] = None,
+        *, care: Care = Care(), transport: Transport = Frames(), bins: Optional[Bins] = None,
     ) -> None:  # fmt: skip
-        """medium: the wire. bins: what tells findings apart; None: each is one of its own."""
+        """transport: the wire. bins: what tells findings apart; None: each is one of its own."""
         self.bins = bins
         self._dut = RecordingDut(dut)
         self._pics = pics
         self._pixit = pixit
         self._levels = levels
         self._frames = frames
-        self.medium = medium
-        self._places: Any = _places(medium.standard)
+        self.transport = transport
+        self._places: Any = _places(transport.standard)
         self._care = care
         self.tally = Tally()
         self.gone = ""  # why the device that died could not be attached again: there is nothing left to attack
@@ -122,7 +122,7 @@ class Attack:
         self.tally.frames += len(steps)
         self.tally.by_state[state] = self.tally.by_state.get(state, 0) + 1
         for step in steps:
-            name = self.medium.name_of(step.frame)
+            name = self.transport.name_of(step.frame)
             self.tally.by_kind[name] = self.tally.by_kind.get(name, 0) + 1
         if self.bins is not None:
             self.bins.played(Batch(seed, state, steps))
@@ -164,7 +164,7 @@ class Attack:
 
     def understood(self) -> bool:
         """Whether the device has the numbers of the run, where the standard leaves some open."""
-        return bool(self.medium.understood(self._scenario(0)))
+        return bool(self.transport.understood(self._scenario(0)))
 
     def repeat(self, seed: int, state: str, steps: list[Step]) -> Outcome:
         """The steps of an earlier finding."""
@@ -173,7 +173,7 @@ class Attack:
     # ---- one batch ----
 
     def _scenario(self, seed: int) -> Any:
-        return self.medium.scenario(self._dut, self._pics, self._pixit, self._levels, Random(f"attack:{seed}"))
+        return self.transport.scenario(self._dut, self._pics, self._pixit, self._levels, Random(f"attack:{seed}"))
 
     def _run(self, seed: int, state: str, given: Optional[list[Step]], sent: list[Step]) -> Outcome:
         self._dut.take()
@@ -230,9 +230,9 @@ class Attack:
     def _mutated(self, origin: Any, rng: Random) -> Any:
         if rng.random() < 0.15:
             return origin
-        data = self.medium.mutate(origin.data, rng.getrandbits(64))
-        how = rng.choice(self.medium.hows) if rng.random() < 0.1 else None
-        return self.medium.made(data, origin, how, rng.random() >= 0.05)
+        data = self.transport.mutate(origin.data, rng.getrandbits(64))
+        how = rng.choice(self.transport.hows) if rng.random() < 0.1 else None
+        return self.transport.made(data, origin, how, rng.random() >= 0.05)
 
     def _pause(self, rng: Random) -> int:
         chance = rng.random()
@@ -244,7 +244,7 @@ class Attack:
         if step.wait_us:
             t.wait(step.wait_us)
         try:
-            self.medium.send(t, place, step.frame, step.frame.data != step.origin.data)
+            self.transport.send(t, place, step.frame, step.frame.data != step.origin.data)
         except Unavailable:
             return  # the path cannot carry this one (a delimiter that FCoE has no code for); the others go on
         t.settle()
@@ -252,10 +252,10 @@ class Attack:
     def _malformed(self, t: Any, before: int) -> Optional[str]:
         """A frame of the device, since the attack began, that no correct device sends whatever it has heard."""
         for number, entry in enumerate(t.tester.trace[before:], before + 1):
-            wrong = self.medium.wrong(entry) if entry.sender == "dut" else ""
+            wrong = self.transport.wrong(entry) if entry.sender == "dut" else ""
             if wrong:
                 requirement, _, words = wrong.partition(": ")
-                return f"{requirement}: {self.medium.unit} {number} of the device: {words}"
+                return f"{requirement}: {self.transport.unit} {number} of the device: {words}"
         return None
 
     def _restart(self) -> None:
@@ -286,7 +286,7 @@ class Attack:
         found.steps = fewer(found.steps, still, lambda: tries < _MOST_TRIES and not self.gone)
         found.steps = plainer(found.steps, still, lambda: tries < _MOST_TRIES and not self.gone)
         still(found.steps)
-        found.changes = [words for step in found.steps for words in changed_fields(step, self.medium)]
+        found.changes = [words for step in found.steps for words in changed_fields(step, self.transport)]
         return found
 
 
@@ -377,11 +377,11 @@ def _runs(a: bytes, b: bytes) -> list[tuple[int, int]]:
     return runs
 
 
-def changed_fields(step: Step, medium: Medium = Frames()) -> list[str]:
+def changed_fields(step: Step, transport: Transport = Frames()) -> list[str]:
     """What is different from the frame that the step was made from, field by field."""
     if step.frame.data == step.origin.data:
         return []
-    (now, new), (was, old) = medium.fields(step.frame.data), medium.fields(step.origin.data)
+    (now, new), (was, old) = transport.fields(step.frame.data), transport.fields(step.origin.data)
     name = was or now
     words = [
         f"{name}: {key[1]} (byte {key[2]}) is {value}, not {old[key]}"

@@ -21,7 +21,7 @@ _MOST = 24 + 2112
 
 
 class Frames:
-    """See medium.py."""
+    """See transport.py."""
 
     unit = "frame"
     standard, streams = "FC-VI", False

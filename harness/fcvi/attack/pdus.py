@@ -36,7 +36,7 @@ class Piece:
 
 
 class Pdus:
-    """See medium.py. profile: the numbers of the run."""
+    """See transport.py. profile: the numbers of the run."""
 
     unit = "PDU"
     standard, streams = "VI/TCP", True

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple, Optional
 from fcvi.engine import interrupt, pics as pics_module
 from fcvi.attack.bins import Bins
 from fcvi.attack.blackbox import Attack, Broken, Step
-from fcvi.attack.care import Commands
+from fcvi.attack.lab_commands import Commands
 from fcvi.attack.frames import Frames
-from fcvi.attack.medium import Medium
+from fcvi.attack.transport import Transport
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
 from fcvi.engine.files import FileError, damage, encoded, read_json, write_file
 from fcvi.engine.record import entries_of
@@ -88,7 +88,7 @@ def add_parser(commands: Any) -> None:
     p.set_defaults(run=run)
 
 
-def as_json(found: Broken, medium: Medium) -> dict[str, Any]:
+def as_json(found: Broken, transport: Transport) -> dict[str, Any]:
     """What --repeat reads, and --json prints."""
     return {
         "fcvi-fuzz": 1,
@@ -98,22 +98,23 @@ def as_json(found: Broken, medium: Medium) -> dict[str, Any]:
         "seed": found.seed,
         "reproduced": found.reproduced,
         "changes": found.changes,
-        "steps": _steps(found.steps, medium),
+        "steps": _steps(found.steps, transport),
     }
 
 
-def _steps(steps: list[Step], medium: Medium) -> list[dict[str, Any]]:
-    return [{"wait_us": s.wait_us, **medium.to_json(s.frame), "origin": s.origin.data.hex()} for s in steps]
+def _steps(steps: list[Step], transport: Transport) -> list[dict[str, Any]]:
+    return [{"wait_us": s.wait_us, **transport.to_json(s.frame), "origin": s.origin.data.hex()} for s in steps]
 
 
-def _before(found: Broken, medium: Medium) -> list[dict[str, Any]]:
+def _before(found: Broken, transport: Transport) -> list[dict[str, Any]]:
     """The last batches, the one of the finding among them: what --repeat reads, each by itself."""
     return [
-        {"fcvi-fuzz": 1, "seed": batch.seed, "state": batch.state, "steps": _steps(batch.steps, medium)} for batch in found.before
+        {"fcvi-fuzz": 1, "seed": batch.seed, "state": batch.state, "steps": _steps(batch.steps, transport)}
+        for batch in found.before
     ]
 
 
-def read(path: Path, medium: Medium) -> tuple[int, str, list[Step]]:
+def read(path: Path, transport: Transport) -> tuple[int, str, list[Step]]:
     """An earlier finding. Raises FileError, with one line, for anything else."""
     try:
         data = read_json(path)
@@ -121,7 +122,7 @@ def read(path: Path, medium: Medium) -> tuple[int, str, list[Step]]:
             raise ValueError("another version")
         steps = []
         for entry in data["steps"]:
-            frame, origin = medium.of_json(entry)
+            frame, origin = transport.of_json(entry)
             if not 0 <= int(entry["wait_us"]) <= 3_600_000_000:
                 raise ValueError("a step is out of range")
             steps.append(Step(frame, origin, int(entry["wait_us"])))
@@ -130,43 +131,43 @@ def read(path: Path, medium: Medium) -> tuple[int, str, list[Step]]:
         raise FileError(f"{path}: not a finding of fcvi fuzz ({damage(error)}); name a finding.json that --out wrote") from error
 
 
-def _write(folder: Path, found: Broken, medium: Medium) -> Path:
+def _write(folder: Path, found: Broken, transport: Transport) -> Path:
     place = folder / f"{found.outcome.kind}-{found.state}-{found.seed}"
     place.mkdir(parents=True, exist_ok=True)
-    write_file(place / "finding.json", encoded(json.dumps(as_json(found, medium), indent=1) + "\n"))
-    write_file(place / "before.json", encoded(json.dumps(_before(found, medium), indent=1) + "\n"))
-    if medium.streams:
+    write_file(place / "finding.json", encoded(json.dumps(as_json(found, transport), indent=1) + "\n"))
+    write_file(place / "before.json", encoded(json.dumps(_before(found, transport), indent=1) + "\n"))
+    if transport.streams:
         return place  # a recording of streams is played from a report directory only; --repeat plays this
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"
     keep.keep(trace.of_entries(str(place), entries_of(found.outcome.lines)), place, "frames", comment)
     return place
 
 
-def _tell(args: argparse.Namespace, found: Broken, medium: Medium) -> None:
+def _tell(args: argparse.Namespace, found: Broken, transport: Transport) -> None:
     place, lost = None, None
     try:
-        place = _write(args.out, found, medium) if args.out is not None else None
+        place = _write(args.out, found, transport) if args.out is not None else None
     except OSError as error:  # what was found is told all the same
         lost = error
     if args.json:
-        print(json.dumps({**as_json(found, medium), "directory": str(place) if place else None}), flush=True)
+        print(json.dumps({**as_json(found, transport), "directory": str(place) if place else None}), flush=True)
     else:
-        _tell_in_words(args, found, place, medium)
+        _tell_in_words(args, found, place, transport)
     if lost is not None:
         raise lost
 
 
-def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path], medium: Medium) -> None:
+def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path], transport: Transport) -> None:
     print(printable(f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"))
     if not found.reproduced:
-        print(f"    not seen again with the same {medium.unit}s: the device chose its identifiers otherwise, or time mattered")
+        print(f"    not seen again with the same {transport.unit}s: the device chose its identifiers otherwise, or time mattered")
     for words in found.changes:
         print(f"    {printable(words)}")
     if place is not None:
         device = shlex.join(["--dut", str(args.target), *args.target.options])
         profile = f" --profile {shlex.quote(args.profile)}" if args.profile else ""
         print(printable(f"    again: fcvi fuzz {device}{profile} --repeat {shlex.quote(str(place / 'finding.json'))}"))
-        if not medium.streams and all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
+        if not transport.streams and all(len(entry.data) >= _REPLAYED for entry in found.outcome.trace):
             print(printable(f"           fcvi replay {device} {shlex.quote(str(place / 'frames.pcapng'))}"))
     sys.stdout.flush()
 
@@ -183,8 +184,8 @@ def run(args: argparse.Namespace) -> int:
         if args.profile is not None and profile is None:
             raise AttachError("--profile: only VI/TCP has profiles; add --book vitcp")
         numbers = None if profile is None else profile(args.profile)
-        medium = _medium(numbers)
-        repeat = read(args.repeat, medium) if args.repeat is not None else None
+        transport = _medium(numbers)
+        repeat = read(args.repeat, transport) if args.repeat is not None else None
         if device.on_a_wire and not device.agent:
             raise AttachError(f"--dut {device.kind}: needs --agent here: its upper tester brings the device into a "
                               "state, and probes it")  # fmt: skip
@@ -207,7 +208,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
-        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, care=care, medium=medium,
+        attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, care=care, transport=transport,
                         bins=Bins(Path(log.name), args.last))  # fmt: skip
         if numbers is not None and not attack.understood():
             raise Unavailable(f"the device has not shown that it speaks profile {numbers.name} (V03); name its own with --profile")
@@ -229,7 +230,7 @@ def run(args: argparse.Namespace) -> int:
         log.close()
 
 
-def _medium(numbers: Optional[Profile]) -> Medium:
+def _medium(numbers: Optional[Profile]) -> Transport:
     """The wire of the device. numbers: of VI/TCP; None: it speaks FC-VI."""
     if numbers is None:
         return Frames()
@@ -273,7 +274,7 @@ def _attack(args: argparse.Namespace, attack: Attack) -> int:
             if broken is not None:
                 keys.append(broken.key)
                 finds.append(Find(broken.outcome.kind, state, i + 1, round(time.monotonic() - started, 3)))
-                _tell(args, broken, attack.medium)
+                _tell(args, broken, attack.transport)
             progress.update(i + 1, args.batches, state)
             late = args.seconds is not None and time.monotonic() - started > args.seconds
             if attack.gone or late or len(finds) >= args.findings:
@@ -297,7 +298,7 @@ def _summary(args: argparse.Namespace, attack: Attack, finds: list[Find]) -> Non
         told |= {"found": [f._asdict() for f in finds]}
         print(json.dumps({"summary": told}))
         return
-    print(f"{tally.batches} batches, {tally.frames} {attack.medium.unit}s, {len(finds)} findings")
+    print(f"{tally.batches} batches, {tally.frames} {attack.transport.unit}s, {len(finds)} findings")
     print("states: " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_state.items())))
     print("sent:   " + ", ".join(f"{name} {count}" for name, count in sorted(tally.by_kind.items())))
     for why_not, count in sorted(tally.refused.items()):

@@ -80,10 +80,10 @@ def own_cases(args: Namespace) -> bool:
     """Load what --cases names; false when it cannot be used, which has been said."""
     if args.cases is None:
         return True
-    from fcvi.engine import own
+    from fcvi.engine import own_cases
 
     try:
-        own.load(args.cases)
+        own_cases.load(args.cases)
     except FileError as error:
         complain(error)
         return False

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Callable, Optional
 
-from fcvi.engine import interrupt, own
+from fcvi.engine import interrupt, own_cases
 from fcvi.engine.files import FileError
 from fcvi.engine.words import complain
 
@@ -20,7 +20,7 @@ Times = dict[Path, int]
 
 def watched(args: argparse.Namespace) -> list[Path]:
     """The files that the run depends on: its own cases, the words of the device's command that are files, the PICS."""
-    found = [] if args.cases is None else own.files_of(args.cases)
+    found = [] if args.cases is None else own_cases.files_of(args.cases)
     if args.target.kind == "exec":
         try:
             found += [Path(word) for word in shlex.split(args.target.rest) if Path(word).is_file()]
@@ -50,7 +50,7 @@ def again(args: argparse.Namespace, files: set[Path]) -> Optional[str]:
     selected: Optional[str] = args.select
     if args.cases is None or any(path.parent != args.cases for path in files):
         return selected
-    declared = own.load(args.cases)
+    declared = own_cases.load(args.cases)
     idents = [case.id for path, cases in declared.items() if path in files for case in cases]
     return ",".join(idents) or selected
 

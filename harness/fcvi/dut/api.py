@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.engine.budget import Limits
-from fcvi.engine.upper import METHOD_NOT_FOUND
+from fcvi.engine.upper_tester import METHOD_NOT_FOUND
 from .base import AttachError, Dut, DutError, Notification, Reply, Unavailable
 from .control import attach_agent
 from .inject import Injector

@@ -19,7 +19,7 @@ from .pics import complete
 from .protocol import Line, protocol_of
 from .results import Result, TraceFrame
 from .runner import not_applicable, run_variant
-from .upper import Call, Told
+from .upper_tester import Call, Told
 
 if TYPE_CHECKING:
     from .attachment import Dut

@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, Optional
 
 from .pixit import Pixit
 from .proof import Record
-from .upper import Call, Completion
+from .upper_tester import Call, Completion
 
 _LONGEST = 24  # digits or letters of a value
 _MOST = 10  # values of a list

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi import __version__
-from . import blame, declaration as declaration_module, deviation, interrupt, jitter, laboratory, pics as pics_module, shares
+from . import blame, declaration as declaration_module, deviation, interrupt, jitter, laboratory, pics as pics_module, workers
 from .case import CaseInfo, Variant, load_cases
 from .catalogue import load_catalogue
 from .attachment import AttachError, Dut, DutError, HostError, Unavailable, crashed
@@ -29,7 +29,7 @@ from .review import review
 from .scenario import Failed, Inconclusive, NotThere, Scenario
 from .select import SelectionError, select
 from .target import Target
-from .upper import Unimplemented
+from .upper_tester import Unimplemented
 
 __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_status", "load_catalogue", "not_run", "run"]
 
@@ -617,7 +617,7 @@ def _run_parallel(
             options.store.failed = options.store.failed or failed
         take(result)
 
-    shares.run(lambda share, hand_over: _run_share(options, left[share::count], hand_over), count, taken, over)
+    workers.run(lambda share, hand_over: _run_share(options, left[share::count], hand_over), count, taken, over)
 
 
 def exit_status(report: RunReport) -> int:

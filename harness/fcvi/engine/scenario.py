@@ -17,7 +17,7 @@ from .attachment import SETTLE_US, Dut, DutError, Notification
 from .own_part import OwnPart
 from .pixit import Pixit
 from .results import Expectation, Finding, TraceFrame
-from .upper import CANCELLED, Call, Completion, Refused, Told, Unimplemented, is_number, parse_completion
+from .upper_tester import CANCELLED, Call, Completion, Refused, Told, Unimplemented, is_number, parse_completion
 from .words import as_json
 
 #: Levels of requirements whose breach fails a device. Informative rules and examples never do by themselves.

@@ -14,7 +14,7 @@ from fcvi.engine.page_words import span
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
-from fcvi.engine.upper import Call, Unimplemented
+from fcvi.engine.upper_tester import Call, Unimplemented
 from . import codec, codes
 from .received import Exchange, Received, kind_of, kinds as every_kind
 from .second_port import SecondPort

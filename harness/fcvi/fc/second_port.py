@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from .build import RawFrame
 from fcvi.engine.attachment import Dut
-from fcvi.engine.upper import Call, Completion, parse_completion
+from fcvi.engine.upper_tester import Call, Completion, parse_completion
 
 if TYPE_CHECKING:
     from .tester import Tester

@@ -14,7 +14,7 @@ from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.protocol import in_force
 from fcvi.engine.runner import fails
 from fcvi.engine.scenario import Failed, Inconclusive
-from fcvi.engine.upper import Unimplemented
+from fcvi.engine.upper_tester import Unimplemented
 from fcvi.fc import codec
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import leftover_requirement

@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence
 
 from fcvi.engine.results import Finding
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import Call, Completion
+from fcvi.engine.upper_tester import Call, Completion
 from fcvi.fc.received import Exchange, Received
 
 _POSTS = {"VipPostSend": "send", "VipPostRecv": "recv"}

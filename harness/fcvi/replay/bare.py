@@ -32,7 +32,7 @@ from typing import Any, Mapping, Optional
 
 from fcvi.fc import codec
 from fcvi.fc.build import RawFrame
-from fcvi.capture import handed
+from fcvi.capture import confined_records
 from fcvi.capture.limits import Wishes
 from fcvi.capture.reader import CaptureError, Record
 from fcvi.capture.scan import Editions
@@ -121,7 +121,7 @@ def _side(said: Mapping[str, Any]) -> Optional[frozenset[int]]:
 
 def _records(path: Path, wishes: Any) -> list[Record]:
     try:
-        records = handed.records(str(path), _MOST_FRAMES, wishes)
+        records = confined_records.records(str(path), _MOST_FRAMES, wishes)
     except CaptureError as error:
         raise RecordingError(str(error)) from error
     if len(records) > _MOST_FRAMES:

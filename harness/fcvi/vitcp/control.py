@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Mapping
 
 from fcvi.engine.scenario import Failed, Inconclusive
-from fcvi.engine.upper import Unimplemented
+from fcvi.engine.upper_tester import Unimplemented
 from . import wire
 from .wire import Pdu
 

@@ -10,7 +10,7 @@ from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, Seen
-from fcvi.engine.upper import Call, Completion
+from fcvi.engine.upper_tester import Call, Completion
 from . import wire
 from .control import shows
 from .numbers import numbers_of

@@ -9,7 +9,7 @@ from .trace import Address
 from .wire import Pdu
 
 if TYPE_CHECKING:
-    from .own import Own
+    from .own_traffic import Own
     from .monitor import Monitor
     from .watch import Watch
 

@@ -15,7 +15,7 @@ from fcvi.engine.results import Finding
 from . import wire
 from .monitor import Monitor
 from .numbers import Numbers
-from .own import Own, OwnBreach
+from .own_traffic import Own, OwnBreach
 from .stream import FIRST_WINDOW, Received, Stream
 from .trace import Address, TraceUnit
 from .watch import Report, Watch

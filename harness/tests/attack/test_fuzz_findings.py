@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fcvi.attack.blackbox import Step, plainer
-from fcvi.attack.care import Commands
+from fcvi.attack.lab_commands import Commands
 from fcvi.engine.attachment import DutError
 from fcvi.fc.build import RawFrame
 

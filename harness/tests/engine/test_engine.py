@@ -24,7 +24,7 @@ from fcvi.engine.runner import RunOptions, run as run_cases, run_variant
 from fcvi.engine.scenario import Inconclusive, Unimplemented
 from fcvi.engine.target import parse
 from fcvi.fc.scenario import Scenario
-from fcvi.engine.upper import METHOD_NOT_FOUND, Call
+from fcvi.engine.upper_tester import METHOD_NOT_FOUND, Call
 
 LEVELS = {"SHALL": "shall", "INFO": "informative-rule"}
 

@@ -70,7 +70,7 @@ class Forgetful(StreamDut):
 
 
 def attack_on(dut: StreamDut, **how: Any) -> Attack:
-    return Attack(dut, pics.complete(dut.pics, "hello"), pixit_for(dut.clock), load_catalogue().levels, 12, medium=Pdus(), **how)
+    return Attack(dut, pics.complete(dut.pics, "hello"), pixit_for(dut.clock), load_catalogue().levels, 12, transport=Pdus(), **how)
 
 
 def first_finding(dut: StreamDut, state: str, batches: int) -> Any:
@@ -172,10 +172,10 @@ def test_what_no_correct_device_sends() -> None:
     """3.2: a Discriminator has 16 bytes at most. Other numbers, and pieces that end within a PDU, are no finding."""
     request = bytes.fromhex("0132004400000000000000000000000000000000000800000000001000000400" + "61" * 16 + "00000001" + "62" * 16)
     longer = request[:27] + b"\x11" + request[28:]
-    medium = Pdus()
-    assert "VITCP-3.2-07" in medium.wrong(TraceUnit(0, "dut", longer, 0, 0))
+    transport = Pdus()
+    assert "VITCP-3.2-07" in transport.wrong(TraceUnit(0, "dut", longer, 0, 0))
     for data, note in ((request, ""), (b"\x02" + request[1:], ""), (request[:40], ""), (bytes(24), "not divided into PDUs")):
-        assert medium.wrong(TraceUnit(0, "dut", data, 0, 0, note=note)) == ""
+        assert transport.wrong(TraceUnit(0, "dut", data, 0, 0, note=note)) == ""
 
 
 def test_a_network_device_needs_its_upper_tester() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fcvi.engine.case import Registry, Variant, case
-from fcvi.engine.ends import CallScenario, End, configuration
+from fcvi.engine.calls_scenario import CallScenario, End, configuration
 from fcvi.engine.protocol import Protocol
 
 REGISTRY = Registry("Calls")

@@ -10,7 +10,7 @@ import pytest
 from ..editions import OF_2007
 from ..rpc import Server
 from ..vipl import Vipl
-from .two import (
+from .two_ports import (
     A_HOST,
     ABTS,
     B_HOST,

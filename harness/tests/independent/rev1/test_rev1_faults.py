@@ -14,8 +14,8 @@ from ..test_independent import HELLO, run
 from .choices import CHOICES
 from .faults import BEHAVIOUR, FARP_FAULTS, FRAME_FAULTS, IU_FAULTS, clauses, listing
 from .labels import LABELS
-from .lives import SITUATIONS, live, traffic
-from .two import Two
+from .situations import SITUATIONS, live, traffic
+from .two_ports import Two
 
 HERE = Path(__file__).resolve().parent
 

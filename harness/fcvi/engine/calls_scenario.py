@@ -13,7 +13,7 @@ from typing import Any, Mapping, NamedTuple, Optional
 from .attachment import Dut, DutError, Notification
 from .pixit import Pixit
 from .scenario import Scenario
-from .upper import Call
+from .upper_tester import Call
 from .words import as_json
 
 #: Calls that take a NIC handle: an end puts its own there unless the case says otherwise.

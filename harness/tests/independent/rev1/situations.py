@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional
 
-from .two import (
+from .two_ports import (
     A_HOST,
     B_HOST,
     DISCONNECT,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fcvi.engine.pixit import Pixit
 
 
-class Medium(Protocol):
+class Transport(Protocol):
     """One wire."""
 
     unit: str  # what is sent at once, in a word: "frame"
