@@ -17,11 +17,21 @@ from .conftest import FC, TCP, port
 ALL = "credits,flags,segment,queue,early"
 
 
-def both(ends: list[list[str]], env: dict[str, str]) -> None:
-    """Both ends at once; each has to end with 0."""
-    started = [subprocess.Popen(words, env={**os.environ, **env}, stderr=subprocess.PIPE, text=True) for words in ends]
-    said = [process.communicate(timeout=90)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0], said
+def both(ends: list[list[str]], env: dict[str, str], first: int = 0) -> None:
+    """Both ends, the second one when the NIC of the first is open; each has to end with 0."""
+    started: dict[int, subprocess.Popen[str]] = {}
+    try:
+        for rank in (first, 1 - first):
+            started[rank] = subprocess.Popen(
+                ends[rank], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            opened = started[rank].stdout
+            assert opened is not None and opened.readline() == "open\n", started[rank].communicate()
+        said = [started[rank].communicate(timeout=90)[1] for rank in (0, 1)]
+    finally:
+        for process in started.values():
+            process.kill()
+    assert [started[rank].returncode for rank in (0, 1)] == [0, 0], said
 
 
 @pytest.mark.parametrize("length", ["4", pytest.param("16", marks=pytest.mark.nightly)])
@@ -37,6 +47,13 @@ def test_over_fc_vi(more: str, length: str, program: Path, tmp_path: Path, net: 
     conf = tmp_path / "vipl.conf"
     conf.write_text(FC.format(more=f"r_a_tov=4000 {more}"))
     both([net.words(str(program), ALL, f"nic{rank}", str(rank), length) for rank in (0, 1)], {"VIPL_CONF": str(conf)})
+
+
+def test_who_is_earlier_than_the_other_nic_asks_again(program: Path, tmp_path: Path, net: Net) -> None:
+    """Nothing answers for the other's address, until its NIC is open."""
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(FC.format(more="r_a_tov=500"))
+    both([net.words(str(program), "segment", f"nic{rank}", str(rank), "4") for rank in (0, 1)], {"VIPL_CONF": str(conf)}, first=1)
 
 
 def test_strict_discriminators_are_refused(program: Path, tmp_path: Path, net: Net) -> None:
