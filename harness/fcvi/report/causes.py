@@ -11,6 +11,7 @@ from typing import Optional
 from fcvi.engine.attachment import crashed
 from fcvi.engine.pics import names_in
 from fcvi.engine.results import Finding
+from .words import anywhere
 
 _HEX = re.compile(r"(?<![0-9A-Fa-f])([0-9A-Fa-f]+)h")
 
@@ -76,7 +77,7 @@ def likely(finding: Optional[Finding], reason: str, needs: str) -> list[str]:
         if finding.byte is not None or finding.bits is not None:
             found += _of_field(finding.seen, finding.required)
         for pattern, causes in _BY_WORDS:
-            if re.search(pattern, finding.message):
+            if re.search(pattern, anywhere(finding.message)):
                 found += causes
                 break
         if finding.seen in ("nothing", "none") and not found:

@@ -18,7 +18,6 @@ from fcvi.engine.catalogue import load_errata, load_requirements
 from fcvi.engine.files import encoded
 from fcvi.engine.folder import Folder
 from fcvi.engine.laboratory import ITEM, LAB, OF_CUSTOMER, missing
-from fcvi.engine.protocol import in_force
 from fcvi.engine.results import RunReport
 from . import canonical, diff, html, manifest, phases, proforma, words
 
@@ -120,7 +119,7 @@ def build(report: Mapping[str, Any], facts: Mapping[str, Any], hashes: Mapping[s
         "schema": SCHEMA,
         "certificate": "fcvi",
         "number": lab.get("number") or f"{facts['date'][:10]}-{files[:12]}",
-        "standard": "; ".join(p.standard for p in in_force() if p.pics is not None),
+        "standard": html.standard(),
         "outcome": outcome(report, cases["complete"]),
         **{name: facts[name] for name in _FACTS},
         "issued": lab.get("issued") or facts["date"][:10],

@@ -117,7 +117,7 @@ def cause_of(result: Result) -> tuple[str, str]:
         return "", words.timed(result.reason)
     clause = requirements()[first.requirement].clause if first.requirement in requirements() else ""
     place = f" (clause {clause})" if clause else ""
-    return first.requirement, f"{first.requirement}{place}: {words.timed(first.message)}"
+    return first.requirement, f"{first.requirement}{place}: {words.timed(words.anywhere(first.message))}"
 
 
 def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE)) -> list[Group]:

@@ -86,7 +86,7 @@ def summary(report: Mapping[str, Any]) -> str:
     """The summary of the job, as Markdown."""
     counts, dut = report["summary"], report["dut"]
     lines = [
-        "## FC-VI conformance", "",
+        "## Conformance", "",
         f"Device: {_cell(dut['implementation'] or dut['attachment'])} {_cell(dut['version'])}", "",
         "| pass | fail | inconclusive | error | not applicable |", "| ---: | ---: | ---: | ---: | ---: |",
         f"| {counts['pass']} | {counts['fail']} | {counts['inconclusive']} | {counts['error']} | {counts['not-applicable']} |", "",

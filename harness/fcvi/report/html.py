@@ -207,6 +207,12 @@ def headline(report: RunReport) -> tuple[str, str]:
     return "conformant" if report.certification else "passed", "pass"
 
 
+def standard() -> str:
+    """What the cases of this run are about: the standards in force, those that declare PICS items where there are some."""
+    books = in_force()
+    return "; ".join(book.standard for book in [b for b in books if b.pics is not None] or books)
+
+
 def declared(pics: dict[str, Any], pixit: dict[str, Any]) -> list[tuple[str, Any]]:
     """PICS and PIXIT as rows of a table."""
     rows: list[tuple[str, Any]] = list(pics.items())
@@ -236,7 +242,8 @@ def render(report: RunReport) -> bytes:
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
     page = env.get_template("report.html.j2").generate(
-        report=report, headline=word, tone=tone, summary=report.summary(), declared=declared(report.pics, report.pixit),
+        report=report, standard=standard(), headline=word, tone=tone, summary=report.summary(),
+        declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
         spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(report, verdicts), verdict_names=VERDICTS,
         map=clauses.clause_map(report.results), trend=clauses.trend(report),

@@ -10,6 +10,7 @@ from fcvi.engine.results import Finding, RunReport
 _TIME = re.compile(r"(?<![\w.])(\d{4,}) us\b")
 _STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _CONTROLS = bytes(code for code in range(128) if _STRANGE.match(chr(code)))
+_EXCHANGE = re.compile(r" on Exchange OX_ID [0-9A-F]{4}h of the \w+")
 _NUMBER = re.compile(r"\b(?:[0-9A-F]+h|0x[0-9a-f]+|\d+)\b")
 
 
@@ -31,6 +32,11 @@ def harmless(text: str) -> str:
 def timed(text: str) -> str:
     """A sentence in which long counts of microseconds are seconds."""
     return _TIME.sub(lambda found: duration(int(found[1])), text)
+
+
+def anywhere(text: str) -> str:
+    """A sentence without the Exchange that it names: it is another one in each case."""
+    return _EXCHANGE.sub("", text)
 
 
 def sorted_out(text: str) -> str:

@@ -69,3 +69,14 @@ def test_a_group_shows_its_simplest_case() -> None:
 def test_a_claim_is_doubted_only_where_the_device_did_nothing(seen: str, needs: str, said: bool) -> None:
     finding = Finding("FCVI-6.10.2-02", "behaviour", "no answer", seen, "an answer", None, None, None, None, 0)
     assert any("PICS claims" in cause for cause in causes.likely(finding, "", needs)) is said
+
+
+def test_silence_is_no_wrong_identifier() -> None:
+    """The Exchange that a sentence names says nothing of what the device did wrong, and is another one in each case."""
+    message = "no LS_ACC on Exchange OX_ID 3956h of the tester to PLOGI"
+    finding = Finding("FCVI-4.1-04", "behaviour", message, "nothing", "LS_ACC within 20 s", None, None, None, None, 0)
+    assert causes.likely(finding, "", "")[0].startswith("the device did not notice what the tester sent")
+    result = Result("a", "a", Verdict.FAIL, findings=[finding])
+    result.broken = ["FCVI-4.1-04"]
+    (group,) = explain.groups(RunReport("0", "0" * 64, "ref", "i", "v", {}, {}, 1, [result]))
+    assert group.cause.endswith(": no LS_ACC to PLOGI")

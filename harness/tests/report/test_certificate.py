@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -60,6 +61,13 @@ def test_the_certificate_says_what_the_report_says(certified: Path) -> None:
     assert {r["id"] for r in data["failed"]} == {
         r["id"] for r in report["results"] if r["qualifier"] or r["verdict"] not in ("pass", "not-applicable")
     }
+
+
+def test_the_command_that_a_reader_is_told_exists(certified: Path) -> None:
+    page = (certified / "certificate.html").read_text()
+    (line,) = re.findall(r"<code>fcvi (certify [^<]*)</code>", page)
+    said = fcvi("certify", "--help").stdout
+    assert all(word in said for word in line.split() if word.startswith("--")), line
 
 
 def test_hashes_are_those_of_sha256sum(certified: Path, tmp_path: Path) -> None:

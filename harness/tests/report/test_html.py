@@ -65,6 +65,14 @@ def test_the_page_is_well_formed_and_needs_nothing_else(failing: Path) -> None:
     assert policy is not None and policy.startswith("default-src 'none'") and "unsafe" not in policy
 
 
+@pytest.mark.parametrize("dut, standard", [("ref:rev1", "FC-VI Rev 1.0"), ("ref:vitcp", "draft-dicecco-vitcp-00")])
+def test_the_page_names_the_standard_that_judged(dut: str, standard: str, tmp_path: Path) -> None:
+    first = json.loads(fcvi("list", "--book", dut[4:], "--json").stdout)[0]["id"]
+    fcvi("run", "--dut", dut, "--select", first, "--quiet", "--formats", "html", "--report", str(tmp_path / "r"))
+    text = (tmp_path / "r/report.html").read_text()
+    assert f"<dt>Standard</dt><dd>{standard}" in text and "14165" not in text
+
+
 def test_everybody_can_use_it(failing: Path) -> None:
     _, page = page_of(failing)
     assert page.named("html")[0]["lang"] == "en"

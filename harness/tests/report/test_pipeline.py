@@ -170,7 +170,7 @@ def test_a_job_of_github_shows_each_cause_once(which: str, lines: int, request: 
     assert len(told) == lines if lines < 2 else 1 <= len(told) <= 10
     assert all(re.match(r"::(error|warning) title=[^:,\n]*::\S", line) for line in told), told
     written = summary.read_text()
-    assert written.startswith("before\n## FC-VI conformance\n") and "| pass |" in written
+    assert written.startswith("before\n## Conformance\n") and "| pass |" in written
     assert ("FCVI-8.5.4-01" in written) == (which == "failing")
 
 
