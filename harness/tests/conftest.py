@@ -40,6 +40,8 @@ CONNECT_RQST = (
 )
 CONNECT_RESP3 = "0301010000010200589800000602000112348001" "00000000" "000000051a01000000000000000200" "00" + "00" * 12 + "00000042"
 ABTS = "81010200000101000009000006000000" "1234ffff" "00000000"
+#: A PICS that claims little: what applies is run and judged again in a tenth of the time.
+LITTLE = "[pics]\nclient = true\nunreliable_delivery = true\n"
 
 
 def pytest_configure() -> None:
@@ -57,19 +59,32 @@ def fcvi(*args: str, stdin: bytes = b"", timeout: float = 300, real: bool = Fals
     )
 
 
-@pytest.fixture(scope="session")
-def certified_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report directory of `fcvi certify` on the reference port, as the command leaves it: whoever needs a whole run reads this
-    one, or a copy. The workers of one run of the tests share it; what the command printed stands beside it in ``printed``."""
+def _certified(tmp_path_factory: pytest.TempPathFactory, name: str, status: int, *words: str) -> Path:
+    """The report directory of a certification, made once for all workers of one run of the tests. What the command printed stands
+    beside it in ``printed``."""
     own = tmp_path_factory.getbasetemp()
-    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "certified-reference"
+    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name
     with open(f"{place}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / "printed").exists():
-            done = fcvi("certify", "--report", str(place / "r"))
-            assert done.returncode == 0 and done.stderr == "", done.stdout + done.stderr
+            done = fcvi("certify", "--report", str(place / "r"), *words)
+            assert done.returncode == status and done.stderr == "", done.stdout + done.stderr
             (place / "printed").write_text(done.stdout)
     return place / "r"
+
+
+@pytest.fixture(scope="session")
+def certified_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `fcvi certify` leaves of the reference port: whoever needs a whole run reads this one, or a copy."""
+    return _certified(tmp_path_factory, "certified-reference", 0)
+
+
+@pytest.fixture(scope="session")
+def certified_little(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What it leaves of a port that claims little, judged in a tenth of the time. What is mandatory is missing: the status is 1."""
+    pics = tmp_path_factory.mktemp("little") / "pics.toml"
+    pics.write_text(LITTLE)
+    return _certified(tmp_path_factory, "certified-little", 1, "--pics", str(pics))
 
 
 @pytest.fixture(autouse=True)

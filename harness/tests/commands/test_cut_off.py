@@ -79,8 +79,9 @@ def verdicts(place: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("number, jobs, cases", [
-    (signal.SIGINT, 1, 0), (signal.SIGTERM, 2, 0), (signal.SIGKILL, 1, 1), (signal.SIGHUP, 2, 1),
-    (signal.SIGINT, 2, 20), (signal.SIGTERM, 1, 20), (signal.SIGKILL, 2, 20),
+    (signal.SIGINT, 1, 0), (signal.SIGKILL, 1, 1), (signal.SIGTERM, 2, 20),
+    *(pytest.param(*more, marks=pytest.mark.nightly) for more in (
+        (signal.SIGTERM, 2, 0), (signal.SIGHUP, 2, 1), (signal.SIGINT, 2, 20), (signal.SIGTERM, 1, 20), (signal.SIGKILL, 2, 20))),
 ], ids=lambda value: getattr(value, "name", str(value)))  # fmt: skip
 def test_cut_off_and_gone_on_with(number: signal.Signals, jobs: int, cases: int, whole: Path, tmp_path: Path) -> None:
     """A device in processes of its own, and a signal whenever it comes; kill_points.py has them where they are worst."""

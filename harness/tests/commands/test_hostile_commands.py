@@ -16,7 +16,7 @@ from typing import IO
 import pytest
 
 from .. import starts
-from ..conftest import FCVI, RECORDED, ROOT, fcvi
+from ..conftest import FCVI, LITTLE, RECORDED, ROOT, fcvi
 from ..dut.test_hostile_device import DEVICE
 
 CAPTURE = str(RECORDED / "cases/3.4.pcapng")
@@ -68,7 +68,7 @@ WRITERS: dict[str, list[str]] = {
     "run --report": ["run", "--select", ONE, "--report", "@disk"],
     "run --record": ["run", "--select", ONE, "--record", "@disk"],
     "run --dut api --report": ["run", "--dut", "api", "--agent", f"exec:{AGENT}", "--select", "Calls.2", "--report", "@disk"],
-    "certify": ["certify", "--quiet", "--report", "@disk"],
+    "certify": ["certify", "--quiet", "--pics", "@pics", "--report", "@disk"],
     "judge --out": ["judge", "--quiet", "--out", "@disk", "@report"],
     "replay --keep": ["replay", CAPTURE, "--keep", "@disk"],
     "replay --out": ["replay", CAPTURE, "--out", "@disk"],
@@ -92,23 +92,20 @@ DEVICES = {
 
 
 @pytest.fixture(name="places", scope="module")
-def _places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def _places(tmp_path_factory: pytest.TempPathFactory, certified_little: Path) -> dict[str, str]:
     """What the words beginning with @ stand for."""
     place = tmp_path_factory.mktemp("places")
     assert fcvi("run", "--quiet", "--select", ONE, "--report", str(place / "report")).returncode == 0
     for part in ("1", "2"):
         fcvi("run", "--quiet", "--select", "5.3.3/*", "--shard", f"{part}/2", "--report", str(place / f"part{part}"))
+    (place / "pics").write_text(LITTLE)
     (place / "few").mkdir()
     for name in ("3.4", "5.2.1"):
         shutil.copy(RECORDED / f"cases/{name}.pcapng", place / "few")
     (place / "device").write_text(DEVICE)
     trace = next((place / "report/evidence").glob("*.jsonl"))
-    return {**{name: str(place / name) for name in ("report", "part1", "part2", "few", "device")}, "trace": str(trace)}
-
-
-@pytest.fixture(name="certified", scope="module")
-def _certified(certified_reference: Path) -> str:
-    return str(certified_reference)
+    made = ("report", "part1", "part2", "few", "device", "pics")
+    return {**{name: str(place / name) for name in made}, "trace": str(trace), "certified": str(certified_little)}
 
 
 def put(words: list[str], places: dict[str, str]) -> list[str]:
@@ -127,15 +124,12 @@ def well(status: int, error: str, wanted: set[int]) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_full_and_closed_standard_output(
-    name: str, places: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_full_and_closed_standard_output(name: str, places: dict[str, str], tmp_path: Path) -> None:
     words, good = COMMANDS[name]
     env = {**os.environ, "FCVI_STANDARDS": CALLS} if "Calls.2" in words else None
-    more = {"certified": request.getfixturevalue("certified")} if "@certified" in words else {}
 
     def status(stdout: IO[bytes] | int, new: str) -> int:
-        told = put([str(FCVI), *words], {**places, **more, "new": str(tmp_path / new)})
+        told = put([str(FCVI), *words], {**places, "new": str(tmp_path / new)})
         done = starts.run(told, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=100, check=False, env=env)
         well(done.returncode, done.stderr, {good, 3})
         return done.returncode

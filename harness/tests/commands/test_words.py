@@ -41,9 +41,10 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("words")
     pics = "[pics]\nserver = true\nunreliable_delivery = true\n"
     (place / "pics").write_text(pics)
+    (place / "claims").write_text("[pics]\nunreliable_delivery = true\n")  # no case applies: the name is what is tried
     shutil.copy(RECORDED / "cases/5.3.2.pcapng", place / "capture")
     (place / "cases").mkdir()
-    for words in (b"certify --pics pics --report certified --quiet", _RUN + b" --report run --quiet",
+    for words in (b"certify --pics claims --report certified --quiet", _RUN + b" --report run --quiet",
                   b"run --book vitcp --select TCP.4.a --report other --quiet"):
         fcvi(*words.split(), cwd=place)
     return place
