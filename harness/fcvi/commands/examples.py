@@ -17,7 +17,7 @@ _TAGS = """tags:
   disconnect   the end of a Connection (Annex D)
   error        error handling of a link or of an Exchange
   fabric       what a Fabric does to frames
-  far-side     the tester and the device exchange their usual places
+  far-side     a second port stands in the tester's place (--against)
   farp         address resolution by FARP
   fields       values of single header fields
   handles      FCVI_HANDLE values

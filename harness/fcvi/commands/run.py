@@ -44,6 +44,9 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--times", type=whole(1, 1_000_000), default=1, metavar="N",
                    help="Run so many times, with the next seed each time, into DIR/1, DIR/2, ...")  # fmt: skip
     cases(p)
+    p.add_argument("--against", metavar="SPEC",
+                   help="Set this second device at the far side of the link, and run the cases of tag:far-side; it leaves no "
+                        "evidence.")  # fmt: skip
     p.add_argument("--record", metavar="DIR", type=Path,
                    help="Keep each case in DIR as a capture with its calls, which fcvi replay plays.")  # fmt: skip
     p.add_argument("--watch", action="store_true", help="Run again what changed whenever the device, a case or the PICS does.")
@@ -98,8 +101,8 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--quiet", action="store_true", help="Print no text report; give only the exit status and the files.")
     p.add_argument("--verbose", action="store_true", help="Print the steps of every case that did not pass.")
     p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None, cases=None,
-                   watch=False, step=False, debug="", record=None, rerun_failed=None, fail_fast=False, fail_on="shall",
-                   times=1, outcome=None)  # fmt: skip
+                   watch=False, step=False, debug="", record=None, against=None, rerun_failed=None, fail_fast=False,
+                   fail_on="shall", times=1, outcome=None)  # fmt: skip
 
 
 def _formats(value: str) -> tuple[str, ...]:
@@ -173,7 +176,7 @@ def _open(args: argparse.Namespace) -> Optional[Folder]:
 
 def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     """Raises FileError when there is nothing to go on with, AttachError for a device that cannot be debugged."""
-    record = folder is not None and "evidence" in args.formats
+    record = folder is not None and "evidence" in args.formats and args.against is None
     chosen = RunOptions(
         target=args.target, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
@@ -181,7 +184,7 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         tolerance_us=_us(args.tolerance), profile_file=args.profile,
         log=None if folder is None else Path(args.report, "dut.log"), record=record,
         keep=folder is not None, certification=args.certification, store=Store(folder) if folder is not None and record else None,
-        limits=args.budget,
+        limits=args.budget, against=args.against,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )  # fmt: skip
     if args.debug:
@@ -216,6 +219,8 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 and args.target.calls_alone:
         complain(f"--dut {args.target} tries one provider, whose NICs two processes would share: --jobs is left aside, and the "
                  "cases run one after another; --shard K/N divides them over several nodes")
+    if args.against is not None:
+        _pair(args)
     if args.watch:
         from .watch import watch
 
@@ -239,6 +244,20 @@ def run(args: argparse.Namespace) -> int:
 
         return recording(args, _opened)
     return _opened(args)
+
+
+def _pair(args: argparse.Namespace) -> None:
+    """Read --against. Raises UsageError for what does not go with it."""
+    beside = {"--resume": args.resume, "--record": args.record, "--step": args.step, "--debug": args.debug, "--watch": args.watch}
+    unfit = [option for option, given in beside.items() if given]
+    if unfit:
+        raise UsageError(f"--against: leave out {unfit[0]}, which is about one device")
+    args.against = target_module.read(args.against, target_module.books(args), "--against")
+    for device, option in ((args.target, "--dut"), (args.against, "--against")):
+        if device.on_a_wire or device.calls_alone or device.book.streams:
+            raise UsageError(f"{option} {device}: --against sets two devices of FC-VI at one link: ref, exec:, unix:, tcp:")
+        if args.jobs > 1 and not device.repeatable:
+            raise UsageError(f"--jobs {args.jobs}: {option} {device} is one device; only ref and exec: can be attached again")
 
 
 def _rerun(args: argparse.Namespace) -> bool:
@@ -348,7 +367,7 @@ def _run(args: argparse.Namespace, folder: Optional[Folder], waived: waive.Waive
 def _given(args: argparse.Namespace, target: Target) -> str:
     """The options that a case needs to be run again as it was run, but for the device and the seed."""
     words = list(target.options)
-    for option in ("profile", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
+    for option in ("against", "profile", "pics", "r_a_tov", "e_d_tov", "tolerance", "cases"):
         value = getattr(args, option)
         if value not in ("", None):
             words += [f"--{option.replace('_', '-')}", str(value)]

@@ -125,6 +125,7 @@ class Dut(abc.ABC):
     now_us: int = 0
     next_us: Optional[int] = None  # time until the DUT's next timer, where known (see knows_next)
     knows_next: bool = False  # whether the last advance told next_us
+    far: Optional[Dut] = None  # a second device at the far side of the link (run --against), which a case attaches in its place
 
     def __init__(self) -> None:
         self.inbox: Deque[Notification] = deque()

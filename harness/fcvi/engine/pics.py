@@ -69,6 +69,23 @@ def of_hello(given: dict[str, Any]) -> dict[str, Any]:
         raise DutError(str(error)) from error
 
 
+#: The other end's item for one of this end's, where they differ; and items that are each end's own choice.
+_OPPOSITE = {"client": "server", "server": "client"}
+_OWN_CHOICE = frozenset({
+    "preference", "connect_info", "retry_waits_for_ba_acc", "disconnect_retry", "unreliable_error_state", "revision",
+})  # fmt: skip
+
+
+def together(own: Mapping[str, Any], far: Mapping[str, Any]) -> dict[str, Any]:
+    """What a device can do with another one at the far side of its link: what both claim, and the smaller of two numbers."""
+    found = dict(own)
+    for item, claim in own.items():
+        other = far.get(_OPPOSITE.get(item, item))
+        if item not in _OWN_CHOICE and other is not None:
+            found[item] = (claim and other) if isinstance(claim, bool) else min(claim, other)
+    return found
+
+
 def declared(dut: Dut) -> dict[str, Any]:
     """The PICS of a device that is attached on its hello alone. Raises DutError, after which the device is closed."""
     try:

@@ -207,6 +207,7 @@ class RunReport:
     #: Which part of the selected cases this is, of how many: (1, 1) is all of them.
     shard: tuple[int, int] = (1, 1)
     book: str = ""  # which judged: as --book takes it
+    against: dict[str, str] = field(default_factory=dict)  # a second device at the far side: attachment, implementation, version
 
     def flaws(self) -> list[str]:
         """What is wrong beyond the cases, one line each: the PICS, and declared deviations that did not occur."""

@@ -37,6 +37,7 @@ __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_sta
 _SLOWER = (2, 4)
 _MOST_IN_VAIN = 20  # so many that fail with long timers too are the device's: nothing is tried again after them
 _TOGETHER, _AT_MOST_S = 16, 0.05  # results that wait for each other, and for how long
+_FAR = "far-side"  # the tag of cases with a port in the tester's place: the only ones for two devices
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
 
 
@@ -81,6 +82,7 @@ class RunOptions:
     store: Optional[Store] = None  # where the evidence of each case is written as soon as it is done
     resume: Optional[Resume] = None  # an earlier run that this one ends
     enough: Optional[Callable[[Result], bool]] = None  # asked after each case whether it is the last; None: all are run
+    against: Optional[Target] = None  # a second device, at the far side of the link
     attach_as: Optional[Target] = None  # what is attached in fact, where that is not the target itself: under a debugger
     around: Callable[[Dut], Dut] = lambda dut: dut  # put around the device: something that shows what passes
     #: What pics_file says, once it was read.
@@ -145,6 +147,12 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     if failing and scenario.doubt:
         result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{scenario.doubt}: {_sentence(failing[0])}"
         return
+    if failing and scenario.joint:
+        own_breaches = [f for f in failing if f.cls != "behaviour"]
+        if not own_breaches:
+            result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{scenario.joint}: {_sentence(failing[0])}{_more(failing)}"
+            return
+        failing = own_breaches
     if failing:
         result.verdict = Verdict.FAIL
         result.broken = list(dict.fromkeys(f.requirement for f in failing))
@@ -283,7 +291,7 @@ class _Worker:
             return error_result(case, ident, f"not tried: the attachment failed {_CONSECUTIVE_ERRORS} times in a row")
         if self._broken:
             try:
-                self._dut.restart()
+                _restart(self._dut)
                 self._broken = False
             except DutError as error:
                 self._errors_in_a_row += 1
@@ -307,7 +315,7 @@ class _Worker:
                 return result
             if result.verdict is Verdict.ERROR:
                 try:
-                    self._dut.restart()
+                    _restart(self._dut)
                 except DutError:
                     return result
             result = self._try(case, variant, slower)
@@ -368,8 +376,42 @@ def _attach(options: RunOptions) -> Dut:
         identity=options.declaration.pixit.dut, rpc_timeout_s=options.rpc_timeout_s, log=options.log,
         **({} if options.limits is None else {"limits": options.limits}),
     )  # fmt: skip
+    if options.against is not None:
+        try:
+            dut.far = options.against.attach(rpc_timeout_s=options.rpc_timeout_s)
+            _check_pair(options, dut, dut.far)
+        except BaseException:
+            _close(dut)
+            raise
     dut = options.around(dut)
     return RecordingDut(dut) if options.record else dut
+
+
+def _check_pair(options: RunOptions, dut: Dut, far: Dut) -> None:
+    """Raises AttachError for two devices that cannot stand at one link."""
+    for device, option in ((dut, f"--dut {options.target}"), (far, f"--against {options.against}")):
+        if device.clock != "virtual":
+            raise AttachError(f"{option}: it has a real clock; two devices at one link need virtual ones, which move together")
+    editions = [str(device.pics.get("revision", "2007")) for device in (dut, far)]
+    if editions[0] != editions[1]:
+        raise AttachError(f"--against: the device speaks edition {editions[0]} of FC-VI, and the other one {editions[1]}")
+
+
+def _restart(dut: Dut) -> None:
+    dut.restart()
+    if dut.far is not None:
+        dut.far.restart()
+
+
+def _close(dut: Dut) -> None:
+    if dut.far is not None:
+        dut.far.close()
+    dut.close()
+
+
+def _applied(dut: Dut, pics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The items by which cases apply: those of the device, and with a second one those of both."""
+    return pics if dut.far is None else pics_module.together(pics, pics_module.of_hello(dut.far.pics))
 
 
 def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], hand_over: Callable[[Any], None]) -> None:
@@ -382,7 +424,8 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
             hand_over((error_result(case, case.variant_id(variant), str(error)), None))
         return
     try:
-        worker = _Worker(dut, _pics(options, dut), _pixit(options, dut), load_catalogue().levels, options)
+        pics = _applied(dut, _pics(options, dut))
+        worker = _Worker(dut, pics, _pixit(options, dut), load_catalogue().levels, options)
 
         def taken(result: Result) -> None:
             hand_over((result, store.failed if store is not None else None))
@@ -394,7 +437,7 @@ def _run_share(options: RunOptions, mine: Sequence[tuple[CaseInfo, Variant]], ha
                 if options.enough is not None and options.enough(result):
                     break
     finally:
-        dut.close()
+        _close(dut)
         if store is not None and store.failed is None:
             store.sync()
 
@@ -486,6 +529,9 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         _check_edition(pics, chosen)
         report.implementation, report.implementation_version = dut.implementation, dut.version
         report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
+        if dut.far is not None:
+            names = {"implementation": dut.far.implementation, "version": dut.far.version}
+            report.against = {"attachment": str(options.against), **names}
         if options.resume is not None:
             _check_same(options.resume, report, pixit)
         _begin(options, report, chosen)
@@ -493,7 +539,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         if options.jobs > 1 and options.target.repeatable:
             _run_parallel(options, left, take, lambda: bool(report.ended_after))
         else:
-            worker = _Worker(dut, pics, pixit, catalogue.levels, options)
+            worker = _Worker(dut, _applied(dut, pics), pixit, catalogue.levels, options)
             with _Finished(options, dut.clock, take) as finished:
                 for case, variant in left:
                     result = worker.run(case, variant)
@@ -516,7 +562,7 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         report.interrupted = interrupt.words(stop) if len(done) < len(chosen) else ""
     finally:
         if dut is not None:
-            dut.close()
+            _close(dut)
     if report.ended_after:
         report.not_tried = len(chosen) - len(done)
         chosen = [(c, v) for c, v in chosen if c.variant_id(v) in done]
@@ -539,9 +585,17 @@ def _why_not(options: RunOptions, report: RunReport) -> str:
 
 def _chosen(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
     if options.resume is None:
-        return select(load_cases(), options.select, options.shard)
+        return select(load_cases(), options.select, options.shard) if options.against is None else _far(options)
     known = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     return [known[ident] for ident in options.resume.selected]
+
+
+def _far(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
+    """What is selected of the cases that have room for a second device. Raises SelectionError."""
+    try:
+        return select([case for case in load_cases() if _FAR in case.tags], options.select, options.shard)
+    except SelectionError as error:
+        raise SelectionError(f"{error} (--against plays the cases of tag:{_FAR} alone)") from error
 
 
 def _deviations(options: RunOptions) -> Sequence[deviation.Deviation]:

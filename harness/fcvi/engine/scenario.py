@@ -79,6 +79,7 @@ class Scenario:
         self._reported: list[Completion | tuple[Optional[int], str]] = []  # all of these in their order
         self.held: list[tuple[int, int]] = []  # from when to when the case did nothing but wait for a call that does not block
         self.doubt = ""  # why a breach that was found need not be the device's, in words
+        self.joint = ""  # why what the case itself found need not be this device's, in words; what codec and monitor found is
         self.refused: Optional[Call] = None  # the first call that was answered with a JSON-RPC error
         self._under_way: list[Call] = []  # calls of whose answers the engine has not taken note
         self._at_errors = False  # the case looks at the errors of the calls that it starts now

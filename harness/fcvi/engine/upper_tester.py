@@ -55,6 +55,7 @@ class Call:
     reply: Reply
     started_us: int
     found: list[Finding] = field(default_factory=list)  # what was found before it was started
+    whose: str = "the DUT"  # which makes the call
 
     @property
     def done(self) -> bool:
@@ -74,7 +75,7 @@ class Call:
             return
         code, message = self.reply.error
         if code == METHOD_NOT_FOUND:
-            raise Unimplemented(f"the DUT does not implement {self.method}")
+            raise Unimplemented(f"{self.whose} does not implement {self.method}")
         if code == NO_ROOM:
             raise Unimplemented(f"the adapter has no room for {self.method} ({printable(message)})")
         raise Refused(f"{self.method} was answered with error {code} ({message})")

@@ -265,8 +265,11 @@ class Scenario(WireFree):
         self._tolerated.update(kinds)
 
     def second_port(self, port: Dut, hosts: Optional[list[str]] = None) -> SecondPort:
-        """From here on this port answers instead of the tester; hosts are its Host Addresses."""
-        self.tester.second_port = SecondPort(self.tester, port, self.config, hosts)
+        """From here on this port answers instead of the tester, or the device of --against; hosts are its Host Addresses."""
+        far = self.dut.far
+        if far is not None:
+            self.joint = "the two devices did not work together, and either may be why"
+        self.tester.second_port = SecondPort(self.tester, far or port, self.config, hosts, lent=far is not None)
         return self.tester.second_port
 
     def discard(self, *kinds: str) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
-from .build import RawFrame
-from fcvi.engine.attachment import Dut
+from . import notation
+from .build import HEADER, RawFrame
+from fcvi.engine.attachment import Dut, DutError, Notification
 from fcvi.engine.upper_tester import Call, Completion, parse_completion
 
 if TYPE_CHECKING:
     from .tester import Tester
 
+_TICKS_PER_R_A_TOV = 20  # looks at a port that does not tell when its next timer fires
 _IDENTITY = ("port_name", "node_name", "n_port_id", "host")
 
 
@@ -25,11 +27,15 @@ def mirrored(config: Mapping[str, Any], hosts: Optional[list[str]] = None) -> di
 
 
 class SecondPort:
-    """A port (the reference port, attached as a device) in the tester's place, with an upper tester of its own."""
+    """A port (the reference port, or the device of --against) in the tester's place, with an upper tester of its own."""
 
-    def __init__(self, tester: "Tester", port: Dut, config: Mapping[str, Any], hosts: Optional[list[str]] = None) -> None:
+    def __init__(
+        self, tester: "Tester", port: Dut, config: Mapping[str, Any], hosts: Optional[list[str]] = None, lent: bool = False
+    ) -> None:
+        """lent: the port outlives the case."""
         self._tester = tester
         self._port = port
+        self._lent = lent
         self._port.reset(mirrored(config, hosts))
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
@@ -48,9 +54,9 @@ class SecondPort:
         sent = False
         while self._port.inbox:
             note = self._port.inbox.popleft()
-            if note.frame is not None:
+            if note.method == "frame":
                 sent = True
-                self._tester.relay(note.frame)
+                self._tester.relay(note.frame or _frame(note))
             elif note.method == "completion":
                 self.completions.append(parse_completion(note.params, note.earliest_us, note.time_us))
             elif note.method == "error":
@@ -59,17 +65,32 @@ class SecondPort:
 
     def close(self) -> None:
         """The case is over."""
-        self._port.close()
+        if not self._lent:
+            self._port.close()
 
     def next_us(self) -> Optional[int]:
-        """When the port's next timer fires."""
+        """When the port's next timer fires, or when to look at it again."""
+        if not self._port.knows_next:
+            return self._port.now_us + self._tester.r_a_tov_us // _TICKS_PER_R_A_TOV
         return None if self._port.next_us is None else self._port.now_us + self._port.next_us
 
     def start(self, method: str, **params: Any) -> Call:
         """A VIPL call on the port; the case has to let time pass before it can have an effect."""
-        call = Call(method, params, self._port.request(method, params), self._port.now_us)
+        whose = "the far device" if self._lent else "the far side"
+        call = Call(method, params, self._port.request(method, params), self._port.now_us, whose=whose)
         self._under_way.append(call)
         return call
+
+
+def _frame(note: Notification) -> RawFrame:
+    """A frame as a device told it. Raises DutError."""
+    try:
+        frame = notation.from_params(note.params)
+    except ValueError as error:
+        raise DutError(f"a frame notification of the far device broke the DUT protocol: {error}") from error
+    if len(frame.data) < HEADER:
+        raise DutError(f"the far device sent a frame of {len(frame.data)} bytes, which is shorter than a header")
+    return frame
 
 
 __all__ = ["SecondPort", "mirrored"]

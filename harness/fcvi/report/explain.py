@@ -198,6 +198,8 @@ def explain(report: RunReport, result: Result) -> Explanation:
 
 
 def _replay(report: RunReport, result: Result) -> str:
+    if report.against:
+        return ""  # what the far device did is in no evidence
     if not result.frames:
         return ""
     return f"fcvi replay {shlex.quote(stem(result.id) + '.pcapng')} --dut {shlex.quote(report.attachment)}"

@@ -68,6 +68,7 @@ def as_json(report: RunReport) -> dict[str, Any]:
             "implementation": report.implementation,
             "version": report.implementation_version,
             "pics": report.pics,
+            **({"against": report.against} if report.against else {}),
         },
         "pixit": report.pixit,
         "seed": report.seed,

@@ -84,6 +84,8 @@ def load(word: str) -> Named:
         return Named(printable(name), diff.load(Path(path)))
     run = diff.load(Path(word))
     known = f"{run.about.get('dut.implementation', '')} {run.about.get('dut.version', '')}".strip()
+    if "dut.against.attachment" in run.about:
+        known = f"{_called(run, 'dut')} against {_called(run, 'dut.against')}"
     return Named(printable(known or Path(word).name), run)
 
 
@@ -158,9 +160,31 @@ def counted(table: Table) -> list[dict[str, int]]:
     return [{v: sum(c.verdict == v for c in n.run.cases.values()) for v in html.VERDICTS} for n in table.runs]
 
 
+def pairs(table: Table) -> dict[str, dict[str, list[dict[str, int]]]]:
+    """Runs of two devices (fcvi run --against): of each device beside each other one how many cases have which verdict. A pair that
+    ran several times has several entries."""
+    found: dict[str, dict[str, list[dict[str, int]]]] = {}
+    for named, counts in zip(table.runs, counted(table)):
+        if any(name.startswith("dut.against") for name in named.run.about):
+            own, far = _called(named.run, "dut"), _called(named.run, "dut.against")
+            found.setdefault(own, {}).setdefault(far, []).append({v: n for v, n in counts.items() if n})
+    return found
+
+
+def _called(run: diff.Run, where: str) -> str:
+    about = run.about
+    name = f"{about.get(f'{where}.implementation', '')} {about.get(f'{where}.version', '')}".strip()
+    return printable(name or str(about.get(f"{where}.attachment", "")))
+
+
 def as_json(table: Table) -> dict[str, Any]:
     """The same as the page and the CSV, for a program. A case that a run does not have is null there."""
+    beside = [
+        {"dut": own, "against": far, "cases": counts}
+        for own, row in pairs(table).items() for far, all_of in row.items() for counts in all_of
+    ]  # fmt: skip
     return {
+        **({"pairs": beside} if beside else {}),
         "runs": [
             {"name": n.name, "path": str(n.run.path), "cases": counts}
             for n, counts in zip(table.runs, counted(table))
@@ -192,8 +216,9 @@ def _cell(text: str) -> str:
 def html_page(table: Table) -> str:
     """One page that needs nothing else."""
     style, style_hash = html.asset("style.css")
-    counts = counted(table)
+    counts, beside = counted(table), pairs(table)
     return words.harmless(html.environment().get_template("matrix.html.j2").render(
         table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
-        words=words_of(table), style=style, style_hash=style_hash,
+        words=words_of(table), style=style, style_hash=style_hash, pairs=beside,
+        far=list(dict.fromkeys(far for row in beside.values() for far in row)),
     ))  # fmt: skip

@@ -138,6 +138,8 @@ def render(report: RunReport, verbose: bool = False) -> str:
     spent = sum(r.wall_us for r in report.results) / 1e6
     dut = f"{report.implementation} {report.implementation_version}".strip() or "not attached"
     lines.append(f"DUT: {report.attachment} ({dut})")
+    if report.against:
+        lines.append("against: {attachment} ({implementation} {version})".format(**report.against))
     if "profile" in report.pixit:
         lines.append(f"numbers: profile {report.pixit['profile']['name']}, SHA-256 {report.pixit['profile']['sha256']}")
     if report.shard != (1, 1):

@@ -107,6 +107,10 @@ run --resume D/none | 2 | no report directory
 run --resume D/finding | 2 | cannot read it
 run --resume D/kept --select D.R1 | 2 | leave out --select
 run --step --jobs 2 | 2 | leave out --jobs
+run --against exce:x | 2 | did you mean exec?
+run --against fcoe:x | 2 | two devices of FC-VI at one link
+run --against ref --resume D/kept | 2 | leave out --resume
+run --against ref --select D.R1 | 2 | tag:far-side alone
 certify --shard 1/2 | 2 | a certification runs every case
 certify --cases D/own | 2 | the cases of the suite alone
 certify --sign D/none --report D/new | 2 | cannot read it

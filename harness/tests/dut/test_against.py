@@ -1,0 +1,83 @@
+"""``fcvi run --against``: two devices at one link, whose frames pass through codec and monitor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ..conftest import fcvi
+from ..engine.test_declaration import INDEPENDENT
+from ..report.html_check import Page
+
+
+def pair(own: str, far: str, report: Path, *words: str) -> tuple[int, dict[str, int]]:
+    """The status of a run, and how many cases have which verdict."""
+    done = fcvi("run", "--dut", own, "--against", far, "--report", str(report), *words)
+    return done.returncode, json.loads((report / "report.json").read_text())["summary"]
+
+
+def test_two_conforming_devices_pass_in_both_places(tmp_path: Path) -> None:
+    for number, (own, far) in enumerate((("ref", INDEPENDENT), (INDEPENDENT, "ref"), (INDEPENDENT, INDEPENDENT))):
+        status, counts = pair(own, far, tmp_path / str(number))
+        assert status == 0 and counts["pass"] >= 16 and not (counts["fail"] or counts["inconclusive"] or counts["error"])
+    data = json.loads((tmp_path / "0/report.json").read_text())
+    assert data["dut"]["against"] == {"attachment": INDEPENDENT, "implementation": "independent endpoint", "version": "1"}
+    assert all(".far/" in result["id"] for result in data["results"]), "only cases that have room for a second device"
+    assert list((tmp_path / "0").glob("*.pcapng")) and not (tmp_path / "0/evidence").exists()
+
+
+@pytest.mark.parametrize("fault", ["resp1-revision", "connection-id-unassigned", "rqst-revision"])
+def test_a_breach_in_its_frames_fails_the_device_that_sent_them_and_no_other(fault: str, tmp_path: Path) -> None:
+    """6.8.3, 6.9.3: what the codec reads in a frame is its sender's, whoever stands at the far side."""
+    broken = f"{INDEPENDENT} --fault {fault}"
+    status, counts = pair(broken, "ref", tmp_path / "own", "--select", "D.2.far")
+    assert status == 1 and counts["fail"]
+    status, counts = pair("ref", broken, tmp_path / "far", "--select", "D.2.far")
+    assert status in (0, 4) and not counts["fail"] and not counts["error"]
+
+
+def test_what_fails_between_two_devices_accuses_neither(tmp_path: Path) -> None:
+    """8.5.4: a device that never retries leaves the setup open; from the other end it looks the same."""
+    silent = f"{INDEPENDENT} --fault no-retry"
+    for number, (own, far) in enumerate(((silent, "ref"), ("ref", silent))):
+        status, counts = pair(own, far, tmp_path / str(number), "--select", "C.5.far")
+        assert status == 4 and counts["inconclusive"] and not counts["fail"]
+    results = json.loads((tmp_path / "0/report.json").read_text())["results"]
+    assert any("the two devices did not work together, and either may be why" in r["reason"] for r in results)
+
+
+def test_a_table_shows_each_pair_once(tmp_path: Path) -> None:
+    pair("ref", INDEPENDENT, tmp_path / "a", "--select", "D.2.far")
+    pair(f"{INDEPENDENT} --fault resp1-revision", "ref", tmp_path / "b", "--select", "D.2.far")
+    done = fcvi("report", "matrix", "--json", "--out", str(tmp_path / "m"), str(tmp_path / "a"), str(tmp_path / "b"))
+    assert done.returncode == 0
+    found = json.loads(done.stdout)["pairs"]
+    assert [(p["dut"], p["against"]) for p in found] == [
+        ("fcvi reference port 0.2.0", "independent endpoint 1"), ("independent endpoint 1", "fcvi reference port 0.2.0"),
+    ]  # fmt: skip
+    assert "fail" not in found[0]["cases"] and found[1]["cases"]["fail"]
+    page = Page((tmp_path / "m/matrix.html").read_text())
+    assert page.problems == [] and "against independent endpoint 1" in "".join(page.text)
+
+
+@pytest.mark.parametrize("words, says", [
+    (("--against", "ref:vitcp"), "two devices of FC-VI at one link"),
+    (("--against", "ref:rev1"), "speaks edition 2007"),
+    (("--against", "tcp:127.0.0.1:1", "--jobs", "2"), "is one device"),
+    (("--against", f"{INDEPENDENT} --clock real"), "real clock"),
+])
+def test_what_cannot_stand_at_one_link_is_told(words: tuple[str, ...], says: str) -> None:
+    done = fcvi("run", "--quiet", *words)
+    assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_far_device_that_dies_is_an_error_of_nobody(tmp_path: Path) -> None:
+    status, counts = pair("ref", "exec:/bin/false", tmp_path / "dead", "--select", "D.2.far")
+    assert status == 3 and not counts["fail"]
+    short = tmp_path / "short.sh"
+    short.write_text(f"#!/bin/sh\nexec {INDEPENDENT[5:]} | sed -u 's/\"hex\": *\"[0-9a-f]*\"/\"hex\":\"0102\"/'\n")
+    short.chmod(0o755)
+    status, counts = pair("ref", f"exec:{short}", tmp_path / "short", "--select", "D.2.far/dut-server/far-first")
+    assert status == 3 and counts["error"] == 1 and not counts["fail"]
