@@ -23,7 +23,7 @@ from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
 from harness.tests.independent.choices import CHOICES as INDEPENDENT
-from harness.tests.independent.chosen import Choices
+from harness.tests.independent.chosen import Choices, N
 from harness.tests.independent.faults import Faults
 from harness.tests.independent.rpc import Closed, Server
 from harness.tests.inside import InsideDut
@@ -42,18 +42,18 @@ class IndependentDut(InsideDut):
         super().__init__("independent:" + ",".join(settings), lambda write: Server(choices, faults, write), Closed)
 
 
+def setting_of(rng: random.Random, name: str) -> str:
+    """A value for this choice of the independent endpoint."""
+    values, _ = INDEPENDENT[name]
+    if values.startswith(N):
+        _, low, high, _ = values.split(":")
+        return f"{name}={rng.choice([int(low), int(high), rng.randint(int(low), int(high))])}"
+    return f"{name}={rng.choice(values.split('|'))}"
+
+
 def settings_of(rng: random.Random) -> list[str]:
     """A value for every choice of the independent endpoint, its default in about every second."""
-    found = []
-    for name, (values, _) in INDEPENDENT.items():
-        if rng.random() < 0.5:
-            continue
-        if values.startswith("NUMBER"):
-            _, low, high, _ = values.split(":")
-            found.append(f"{name}={rng.choice([int(low), int(high), rng.randint(int(low), int(high))])}")
-        else:
-            found.append(f"{name}={rng.choice(values.split('|'))}")
-    return found
+    return [setting_of(rng, name) for name in INDEPENDENT if rng.random() < 0.5]
 
 
 @dataclass

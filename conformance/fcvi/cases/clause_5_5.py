@@ -113,8 +113,14 @@ def concurrent_sequences(t: Scenario) -> None:
 
 
 def _take_of(t: Scenario, setup: Setup, message: Message) -> None:
-    """Take the request of this VI, whatever another VI sent meanwhile."""
-    held = [r for r in t.tester.inbox if not r.taken and r.kind == message.iu and r.dh("FCVI_HANDLE") != setup.tester_handle]
+    """Take the request of this VI, whatever another VI sends before it: order is that of one VI (VI-ARCH 2.5)."""
+
+    def requests(own: bool) -> list[Any]:
+        waiting = [r for r in t.tester.inbox if not r.taken and r.kind == message.iu]
+        return [r for r in waiting if (r.dh("FCVI_HANDLE") == setup.tester_handle) is own]
+
+    t.owed(lambda: bool(requests(own=True)))
+    held = requests(own=False)
     for received in held:
         received.taken = True
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional, Union
 
 from fcvi.engine.attachment import Notification
+from fcvi.fc import codec
 
 from .manner import Config, Manner, Params, Refusal, liberty
 
@@ -204,6 +205,49 @@ class CompletesWhenSent(Manner):
             self._told.remove(params["vi"])
             return None
         return params
+
+
+@liberty("one-message-at-a-time", "7.3: at most N + 1", "pipeline")
+class OneAtATime(Manner):
+    """A port that opens one Message of a VI at a time, whatever FCVI_PIPELINE_DEPTH permits."""
+
+    _AT = 332  # of FCVI_PIPELINE_DEPTH in a connect payload
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._asked, self._theirs = [0], 0
+
+    def ask(self, method: str, params: Params) -> Union[Params, Refusal]:
+        attributes = params.get("ViAttribs")
+        if method != "VipCreateVi" or not isinstance(attributes, dict) or not isinstance(attributes.get("QoS"), dict):
+            return params
+        self._asked.append(attributes["QoS"].get("PipelineDepth", 0))
+        return {**params, "ViAttribs": self._with(attributes, 0)}
+
+    def answer(self, method: str, params: Params, result: Params) -> Params:
+        theirs = {name: self._with(value, self._theirs) for name, value in result.items() if name == "RemoteViAttribs"}
+        return {**result, **theirs}
+
+    @staticmethod
+    def _with(attributes: Any, depth: int) -> Any:
+        if not isinstance(attributes, dict) or not isinstance(attributes.get("QoS"), dict):
+            return attributes
+        return {**attributes, "QoS": {**attributes["QoS"], "PipelineDepth": depth}}
+
+    def _depth(self, frame: codec.Frame, kind: str, depth: int) -> bytes:
+        at = frame.payload_offset + self._AT
+        if kind not in ("CONNECT_RQST", "CONNECT_RESP1") or len(frame.payload) < self._AT + 4 or frame.header("Parameter"):
+            return frame.data
+        return frame.data[:at] + depth.to_bytes(4, "big") + frame.data[at + 4 :]
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return [self._depth(frame, kind, self._asked[-1])]
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        inside = self._depth(frame, kind, 0)
+        if inside != frame.data:
+            at = frame.payload_offset + self._AT
+            self._theirs = int.from_bytes(frame.data[at : at + 4], "big")
+        return inside
 
 
 # ---- limits ----

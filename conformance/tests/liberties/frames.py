@@ -187,6 +187,43 @@ class ContinueCondition(_OfFrames):
         return edited(frame, Continue_Sequence_Condition=self._soon) if frame.kind == "iu" and follows else None
 
 
+@liberty("fill-bytes-anyhow", "FC-FS: F_CTL bits 1-0", "fill")
+class FillBytes(Manner):
+    """Fill bytes have no value of their own."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        fill = frame.header("Fill_Bytes") if frame.kind == "iu" else 0
+        return [frame.data[:-fill] + self.rng.randbytes(fill)] if fill else None
+
+
+@liberty("discard-of-a-single-sequence", "FC-FS: F_CTL bits 5-4", "error policy")
+class DiscardSingle(_OfFrames):
+    """The first frame of an Exchange asks for the policy Abort, discard a single Sequence."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        begins = frame.kind == "iu" and not frame.header("Exchange_Context") and frame.header("First_Sequence")
+        return edited(frame, Abort_Sequence_Condition=1) if begins and not frame.header("SEQ_CNT") else None
+
+
+@liberty("ack-form-said", "FC-FS: F_CTL bits 13-12", "ack form")
+class AckForm(_OfFrames):
+    """A frame of class 2 says that it wants ACK_1; in class 3 the bits mean nothing."""
+
+    def choose(self) -> None:
+        self._form = self.rng.choice([0, 1, 3])
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return edited(frame, ACK_Form=1 if self.service_class == 2 else self._form) if frame.kind == "iu" else None
+
+
+@liberty("last-sequence-throughout", "FC-FS: F_CTL bit 20", "ius")
+class LastThroughout(_OfFrames):
+    """FCVI_READ_RESP is one Sequence, the last, and each frame of it says so."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        return edited(frame, Last_Sequence=1) if kind == "READ_RESP" else None
+
+
 @liberty("one-count-of-an-exchange", "5.6, 5.8.6, E18 (warns)", "seq_cnt")
 class OneCount(_OfFrames):
     """A responder goes on from the highest SEQ_CNT that it has seen in the Exchange; class 3."""
@@ -214,3 +251,24 @@ class OneCount(_OfFrames):
         if begun is None or own + begun[1] <= self._high[exchange]:
             begun = self._shift[exchange] = (own, self._high[exchange] + 1 - own)
         return edited(frame, SEQ_CNT=own + begun[1])
+
+
+@liberty("gives-up-a-sequence-after-e-d-tov", "8.4.1 NOTE 1; FC-FS: E_D_TOV of a Sequence Recipient; B.1", "reassembly")
+class GivesUp(_OfFrames):
+    """What comes of a Sequence more than E_D_TOV after its frame before is not taken."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        super().begin(config, dut)
+        self._dut, self._wait = dut, config["e_d_tov_us"]
+        self._latest: dict[tuple[bytes, int, int], int] = {}
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if frame.kind != "iu":
+            return frame.data
+        key, now = (*self.side(frame), frame.header("SEQ_ID")), self._dut._inner.now_us
+        if frame.header("SEQ_CNT") == 0:
+            self._latest.pop(key, None)
+        late = now - self._latest.get(key, now) > self._wait
+        if not late:
+            self._latest[key] = now
+        return None if late else frame.data

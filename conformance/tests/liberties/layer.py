@@ -196,6 +196,8 @@ class FreeDut(LatentDut):
         elif kind in _MESSAGES:
             self._release(lambda held: held.kind in _FINISHES)
         order = f"Exchange {view.data[16:18].hex()} {view.data[9] & 0x80}"
+        if kind in _MESSAGES:  # those of one VI follow each other (VI-ARCH 2.5)
+            order = f"Exchange of {view.get('DH', 'FCVI_HANDLE')}"
         late = max([0, *(m.apart(view, kind) for m in self.manners)])
         if self.config["class"] == 2:  # the port waits E_D_TOV for the ACK to what it has made
             late = min(late, int(_OF_E_D_TOV * self.config["e_d_tov_us"]))

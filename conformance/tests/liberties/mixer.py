@@ -1,4 +1,4 @@
-"""Conforming devices with one to five liberties, mixed by seed: the suite fails none of them.
+"""Conforming devices with one to five liberties and some choices of their own, mixed by seed: the suite fails none of them.
 
 Usage: python3 -m conformance.tests.liberties.mixer [--devices N] [--first N] [--cases N] [--jobs N]
        [--only NAME[,NAME]] [--case ID]
@@ -14,7 +14,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable, Optional
+from typing import Callable, Optional, Sequence
 
 from fcvi.engine import pics as pics_module
 from fcvi.engine.attachment import Dut
@@ -22,8 +22,8 @@ from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
-from conformance.tests.odd import LateDut
-from conformance.tests.variants import CASES, LEVELS, IndependentDut
+from conformance.tests.choices import VariantDut
+from conformance.tests.variants import CASES, INDEPENDENT, LEVELS, IndependentDut, setting_of
 
 from . import calls, frames, planes, traffic, values, words
 from .layer import FreeDut
@@ -51,6 +51,26 @@ class Judged:
         return f"seed {self.seed}: {self.verdict}: {self.case}: {self.reason}\n  {self.device}\n  by {', '.join(self.blamed)}"
 
 
+#: Choices of the reference port that no liberty here makes in its own way.
+_OF_THE_PORT = (
+    "one-iu-a-frame", "offset-in-empty", "resp3-initiative", "no-rx-id", "ius-of-100-bytes", "ack-0", "one-frame-of-credit",
+    "resp3-is-message-0", "disconnect-accept", "disconnect-vendor-code", "disconnect-no-status", "nothing-said-of-unknown",
+)  # fmt: skip
+
+
+def choices(rng: random.Random, reference: bool, names: Sequence[str] = ()) -> list[str]:
+    """Up to three things that the port itself chooses otherwise than by default: names of CHOICES, or settings NAME=VALUE.
+
+    An answer that is late by a liberty is not late by a choice as well.
+    """
+    number = rng.randint(0, 3)
+    if reference:
+        return rng.sample(_OF_THE_PORT, number)
+    timed = any(LIBERTIES[name].make.__module__ == planes.__name__ for name in names)
+    possible = [name for name in sorted(INDEPENDENT) if not (timed and name.endswith("_delay"))]
+    return [setting_of(rng, name) for name in rng.sample(possible, number)]
+
+
 def chosen(rng: random.Random, reference: bool) -> list[str]:
     """One to five liberties that go together."""
     names: list[str] = []
@@ -69,16 +89,16 @@ def _key(one: Liberty) -> int:
 
 def device(seed: int, names: list[str], reference: bool) -> FreeDut:
     """The reference port or the independent endpoint with these liberties; what each draws follows from the seed and its name."""
-    manners: list[Manner] = [
-        one.make(random.Random(f"{seed} {one.name}")) for one in sorted((LIBERTIES[name] for name in names), key=_key)
-    ]
+    taken = [LIBERTIES[name] for name in names if name in LIBERTIES]
+    of_port = [name for name in names if name not in LIBERTIES]
+    manners: list[Manner] = [one.make(random.Random(f"{seed} {one.name}")) for one in sorted(taken, key=_key)]
     inner: Dut
     if reference:
-        inner = LateDut("ref")
+        inner = VariantDut(of_port)
         for manner in manners:
             inner.port.update(manner.port)
     else:
-        inner = IndependentDut([])
+        inner = IndependentDut(of_port)
     return FreeDut(inner, manners, f"seed {seed}")
 
 
@@ -103,6 +123,7 @@ def run_device(seed: int, cases: int = 8, only: Optional[list[str]] = None, case
     rng = random.Random(seed)
     reference = rng.random() < 0.7
     names = chosen(rng, reference)
+    names += choices(rng, reference, names)
     if only is not None:
         names = [name for name in only if reference or not LIBERTIES[name].of_the_reference_port]
     dut = device(seed, names, reference)

@@ -317,3 +317,26 @@ class SecondViBehind(Manner):
     def apart(self, frame: codec.Frame, kind: str) -> int:
         behind = kind in _REQUESTS and int(frame.get("DH", "FCVI_HANDLE")) & 1  # type: ignore[arg-type]
         return 30 * MS if behind else 0
+
+
+@liberty("own-els-behind", "7.5, 7.7; FC-FS sets no time for a request", "els requests")
+class OwnElsBehind(_Timed):
+    """PLOGI, FLOGI, ADISC and FARP-REQ of the port leave up to a fifth of R_A_TOV late."""
+
+    def apart(self, frame: codec.Frame, kind: str) -> int:
+        own = frame.kind == "els" and not frame.header("Exchange_Context")
+        return self.upto(0.2) if own and kind in ("PLOGI", "FLOGI", "ADISC", "FARP_REQ") else 0
+
+
+@liberty("control-in-ticks", "E121, E123", "control")
+class ControlInTicks(Manner):
+    """Returns, completions, callbacks and states come when the host looks, every few ten milliseconds."""
+
+    def choose(self) -> None:
+        self._tick = self.rng.choice([5, 20, 90]) * MS
+
+    def begin(self, config: Config, dut: object) -> None:
+        self._dut = dut
+
+    def told(self) -> int:
+        return -self._dut._inner.now_us % self._tick  # type: ignore[attr-defined, no-any-return]

@@ -108,6 +108,55 @@ def _with_rx_id(frame: codec.Frame, kind: str, change: Any) -> bytes:
     return _put(frame.data, *values)
 
 
+@liberty("no-rx-ids", "FC-FS: FFFFh where RX_ID is not used", "rx_id")
+class NoRxIds(Manner):
+    """The port as responder uses no RX_ID: FFFFh in all that it sends, and OX_ID names its Exchanges."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._named: dict[bytes, int] = {}
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if not frame.header("Exchange_Context"):
+            return None
+        seen = frame.header("RX_ID")
+        if seen != _NONE_16:
+            self._named[frame.data[16:18]] = seen
+        return [_with_rx_id(frame, kind, lambda _: _NONE_16)]
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if frame.header("Exchange_Context"):
+            return frame.data
+        exchange = frame.data[16:18]
+        if frame.kind != "link_control" and frame.header("First_Sequence") and not frame.header("SEQ_CNT") and kind != "ABTS":
+            self._named.pop(exchange, None)
+        if frame.header("RX_ID") == _NONE_16 and exchange in self._named:
+            return _put(frame.data, ("FC", "RX_ID", self._named[exchange], 0))
+        return frame.data
+
+
+@liberty("seq-ids-lowest", "5.5: used again once closed", "seq_id")
+class LowestSeqIds(Manner):
+    """In class 3 a Sequence has the lowest SEQ_ID that is free, but not that of the Sequence before it."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._class = config["class"]
+        self._open: dict[tuple[bytes, int], int] = {}  # by OX_ID and the SEQ_ID of the port
+        self._last: dict[bytes, int] = {}  # by Exchange
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if self._class != 3 or frame.kind not in ("iu", "bls"):
+            return None
+        exchange = frame.data[16:18]
+        if kind in ("ABTS", "BA_ACC"):
+            return [_put(frame.data, ("FC", "SEQ_ID", self._last.get(exchange, 0), 0))] if kind == "ABTS" else None
+        key = (exchange, frame.header("SEQ_ID"))
+        if key not in self._open:
+            taken = {*self._open.values(), self._last.get(exchange)}
+            self._open[key] = self._last[exchange] = next(n for n in range(256) if n not in taken)
+        seq_id = self._open.pop(key) if frame.header("End_Sequence") else self._open[key]
+        return [_put(frame.data, ("FC", "SEQ_ID", seq_id, 0))]
+
+
 @liberty("seq-ids-anyhow", "5.5, FC-FS", "seq_id")
 class SeqIds(Manner):
     """SEQ_IDs in an order that nobody can guess; an ACK names that which it answers."""

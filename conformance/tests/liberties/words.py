@@ -96,3 +96,39 @@ class Nameless(Manner):
         buf = bytearray(frame.data)
         codec.put("FARP", "Responding_Port_Name", buf, 0, frame.payload_offset + 4)
         return [bytes(buf)]
+
+
+#: Where the parts of a connect payload begin (Tables 13 to 15): the two addresses, FCVI_CONNECT_INFO.
+_ADDRESSES, _INFO = (12, 160), 340
+
+
+@liberty("rest-of-a-discriminator-anyhow", "7.2: DISCRIM_LEN says how much is used", "discriminator rest")
+class DiscriminatorRest(Manner):
+    """What stands in DISCRIM behind DISCRIM_LEN means nothing."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind not in ("CONNECT_RQST", "CONNECT_RESP1") or len(frame.payload) < _INFO:
+            return None
+        buf = bytearray(frame.data)
+        for address in _ADDRESSES:
+            at = frame.payload_offset + address
+            used = min(buf[at + 3], 128)
+            buf[at + 20 + used : at + 148] = self.rng.randbytes(128 - used)
+        return [bytes(buf)]
+
+
+@liberty("any-connect-info", "5.9.4.4, 6.8.3", "connect info", reference=True)
+class AnyConnectInfo(Manner):
+    """256 bytes of FCVI_CONNECT_INFO that mean something to their sender alone."""
+
+    def choose(self) -> None:
+        self.port = {"connect_info": True}
+
+    def claim(self, pics: dict[str, Any]) -> None:
+        pics["connect_info"] = True
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind not in ("CONNECT_RQST", "CONNECT_RESP1") or len(frame.payload) < _INFO + 256:
+            return None
+        at = frame.payload_offset + _INFO
+        return [frame.data[:at] + self.rng.randbytes(256) + frame.data[at + 256 :]]

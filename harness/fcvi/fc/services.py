@@ -14,6 +14,8 @@ from .received import Exchange, Received
 Handler = Callable[[Received], None]
 FABRIC_NAMES = {"port_name": "200100c0dd000001", "node_name": "100000c0dd000001"}
 _NOT_SUPPORTED = 0x0B
+#: A port answers a request that it does not know as well (FC-FS); TEST and notices of a change have no reply.
+_UNKNOWN_HERE = ("PRLI", "PRLO", "TPRLO", "RTV", "RLS", "ECHO", "REC", "SRR", "RNID", "RCS", "RES", "FDISC")
 _BY_TYPE, _NOBODY_OF_TYPE = (0x0171, 0x0172), 0x07  # GID_FT, GPN_FT; any other explanation makes libfc start anew
 _REGISTRATIONS = range(0x0200, 0x0300)  # RxT_ID and their like (FC-GS): a DUT may register what it likes (E84)
 
@@ -63,7 +65,9 @@ class Services:
         self.features: Mapping[str, int] = els.C_AND_S  # of the tester's N_Port Login
         self.directory = {host: [tester.n_port_id] for host in config["peer"]["host"]}
         self.handlers: dict[str, Handler] = {
+            **dict.fromkeys(_UNKNOWN_HERE, lambda r: self.reject(r, _NOT_SUPPORTED)),
             "PLOGI": self._plogi,
+            "PDISC": self._plogi,
             "FLOGI": self._flogi,
             "LOGO": lambda r: self.accept(r),
             "RRQ": lambda r: self.accept(r),
@@ -71,7 +75,6 @@ class Services:
             "FARP_REQ": self.farp_reply,
             "FARP_REPLY": lambda r: self.accept(r),
             "SCR": lambda r: self.accept(r),
-            "PRLI": lambda r: self.reject(r, _NOT_SUPPORTED),
             "CT": self._ct,
         }
 
