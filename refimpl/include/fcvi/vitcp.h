@@ -68,6 +68,22 @@ void fcvi_stream_opened(struct fcvi_port *port, uint64_t now, uint32_t stream, b
 void fcvi_stream_receive(struct fcvi_port *port, uint64_t now, uint32_t stream, const uint8_t *bytes,
                          size_t length);
 
+/** Memory that a program has registered. */
+struct fcvi_stream_piece {
+    uint8_t *bytes;
+    size_t length;
+};
+enum { FCVI_STREAM_PIECES = 8 };
+
+/** Where the next bytes of the other side belong, when they are data of a Send that is under way: a host may
+ * receive them there and say so with fcvi_stream_placed. How many pieces; 0 when they are for
+ * fcvi_stream_receive. The pieces are good until the next call. */
+size_t fcvi_stream_place(struct fcvi_port *port, uint32_t stream,
+                         struct fcvi_stream_piece piece[FCVI_STREAM_PIECES]);
+
+/** So many bytes have come and are where fcvi_stream_place, the call before this one, said. */
+void fcvi_stream_placed(struct fcvi_port *port, uint64_t now, uint32_t stream, size_t length);
+
 /** The host can take that many bytes more of this stream; FCVI_STREAM_UNLIMITED for any number. */
 void fcvi_stream_window(struct fcvi_port *port, uint64_t now, uint32_t stream, int64_t bytes);
 
@@ -79,6 +95,19 @@ void fcvi_stream_closed(struct fcvi_port *port, uint64_t now, uint32_t stream, e
  * it until what->kind is FCVI_STREAM_NONE. */
 size_t fcvi_stream_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity,
                             struct fcvi_stream_out *what);
+
+enum { FCVI_STREAM_HEAD = 68 };
+/** Bytes of DATA where they lie: first the headers, then pieces. */
+struct fcvi_stream_bytes {
+    uint8_t head[FCVI_STREAM_HEAD];
+    size_t head_length, pieces;
+    struct fcvi_stream_piece piece[FCVI_STREAM_PIECES];
+};
+
+/** As fcvi_stream_transmit, without copying data. The pieces are good until the program that owns the memory
+ * hears of a completion, which is not before the port's events are taken. */
+size_t fcvi_stream_gather(struct fcvi_port *port, uint64_t now, size_t most, struct fcvi_stream_bytes *out,
+                          struct fcvi_stream_out *what);
 
 #ifdef __cplusplus
 }

@@ -19,8 +19,8 @@ bool fcvi_vi_descriptor_in_memory(struct fcvi_port *p, const struct vi *vi, cons
 
 /* The longest piece of memory at `offset` of the Descriptor's data, at most `length` bytes; NULL when the
  * region was deregistered meanwhile. The caller has checked that the data go that far. */
-static uint8_t *piece_at(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint32_t length,
-                         uint32_t *piece)
+uint8_t *fcvi_vi_descriptor_piece(struct fcvi_port *p, const struct entry *e, uint32_t offset,
+                                  uint32_t length, uint32_t *piece)
 {
     uint32_t node = e->first;
     while (offset >= segment_at(p, node)->segment.length) {
@@ -37,7 +37,7 @@ void fcvi_vi_descriptor_place(struct fcvi_port *p, const struct entry *e, uint32
                               const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t done = 0, piece = 0; done < length; done += piece) {
-        uint8_t *at = piece_at(p, e, offset + done, length - done, &piece);
+        uint8_t *at = fcvi_vi_descriptor_piece(p, e, offset + done, length - done, &piece);
         if (at != NULL)
             memcpy(at, bytes + done, piece);
     }
@@ -48,7 +48,7 @@ void fcvi_vi_descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32
                               uint32_t length)
 {
     for (uint32_t done = 0, piece = 0; done < length; done += piece) {
-        const uint8_t *at = piece_at(p, e, offset + done, length - done, &piece);
+        const uint8_t *at = fcvi_vi_descriptor_piece(p, e, offset + done, length - done, &piece);
         memcpy(bytes + done, at, piece);
     }
 }

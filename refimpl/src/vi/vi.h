@@ -140,6 +140,8 @@ uint8_t *fcvi_vi_local_memory(struct fcvi_port *p, uint32_t mem, uint32_t offset
 void fcvi_vi_place_ascending(uint8_t *at, const uint8_t *bytes, uint32_t length);
 void fcvi_vi_descriptor_place(struct fcvi_port *p, const struct entry *e, uint32_t offset,
                               const uint8_t *bytes, uint32_t length);
+uint8_t *fcvi_vi_descriptor_piece(struct fcvi_port *p, const struct entry *e, uint32_t offset,
+                                  uint32_t length, uint32_t *piece);
 void fcvi_vi_descriptor_fetch(struct fcvi_port *p, const struct entry *e, uint32_t offset, uint8_t *bytes,
                               uint32_t length);
 

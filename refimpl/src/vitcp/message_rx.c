@@ -108,7 +108,7 @@ void fcvi_vitcp_message_data(struct fcvi_port *p, struct stream *s, const uint8_
     struct stream_rx *rx = &s->rx;
     uint32_t offset = rx->offset;
     rx->offset += length;
-    if (rx->fault != RX_FAULT_NONE)
+    if (rx->fault != RX_FAULT_NONE || bytes == NULL)
         return;
     if (rx->message == FCVI_PDU_SEND) {
         fcvi_vi_descriptor_place(p, entry_at(p, rx->entry), offset, bytes, length);

@@ -111,15 +111,27 @@ static size_t take_data(struct fcvi_port *p, struct stream *s, const uint8_t *by
     return taken;
 }
 
+static void end_when_whole(struct fcvi_port *p, struct stream *s)
+{
+    if (!listens(s) || s->rx.headers == 0 || s->rx.left != 0)
+        return;
+    segment_end(p, s);
+    s->rx.have = s->rx.headers = 0;
+}
+
+/* At most what is left of the segment. */
+void fcvi_vitcp_placed(struct fcvi_port *p, struct stream *s, size_t length)
+{
+    (void)take_data(p, s, NULL, length);
+    end_when_whole(p, s);
+}
+
 void fcvi_vitcp_receive(struct fcvi_port *p, struct stream *s, const uint8_t *bytes, size_t length)
 {
     while (length > 0 && listens(s)) {
         size_t taken = s->rx.headers == 0 ? gather(p, s, bytes, length) : take_data(p, s, bytes, length);
         bytes += taken;
         length -= taken;
-        if (listens(s) && s->rx.headers != 0 && s->rx.left == 0) {
-            segment_end(p, s);
-            s->rx.have = s->rx.headers = 0;
-        }
+        end_when_whole(p, s);
     }
 }

@@ -156,26 +156,37 @@ static bool segment_begin(struct fcvi_port *p, struct stream *s)
     return false;
 }
 
-/* Data of the segment, from memory; false when that is gone, with which the stream cannot go on. */
-static bool fetch(struct fcvi_port *p, struct stream *s, uint8_t *out, uint16_t length)
+static void add(struct fcvi_stream_bytes *out, uint8_t *bytes, uint32_t length)
+{
+    out->piece[out->pieces++] = (struct fcvi_stream_piece){bytes, length};
+}
+
+/* Data of the segment, as much as there is room for pieces; 0 when the memory is gone, with which the stream
+ * cannot go on. */
+static uint16_t fetch(struct fcvi_port *p, struct stream *s, struct fcvi_stream_bytes *out, uint16_t length)
 {
     struct stream_tx *tx = &s->tx;
     const struct vi *vi = vi_at(p, s->vi);
     if (tx->response) {
         const struct read_job *job = fcvi_vitcp_job(p, s, 0);
         const struct remote_range range = {.va = job->va, .handle = job->handle, .write = false};
-        const uint8_t *at = fcvi_vi_remote_memory(p, vi, &range, tx->job_offset, length);
-        if (at != NULL)
-            memcpy(out, at, length);
+        uint8_t *at = fcvi_vi_remote_memory(p, vi, &range, tx->job_offset, length);
+        if (at == NULL)
+            return 0;
+        add(out, at, length);
         tx->job_offset += length;
-        return at != NULL;
+        return length;
     }
     const struct entry *e = entry_at(p, tx->entry);
-    bool there = fcvi_vi_descriptor_in_memory(p, vi, e, UINT32_MAX);
-    if (there)
-        fcvi_vi_descriptor_fetch(p, e, tx->offset, out, length);
-    tx->offset += length;
-    return there;
+    if (!fcvi_vi_descriptor_in_memory(p, vi, e, UINT32_MAX))
+        return 0;
+    uint32_t done = 0, piece = 0;
+    for (; done < length && out->pieces < FCVI_STREAM_PIECES; done += piece) {
+        uint8_t *at = fcvi_vi_descriptor_piece(p, e, tx->offset + done, length - done, &piece);
+        add(out, at, piece);
+    }
+    tx->offset += done;
+    return (uint16_t)done;
 }
 
 /* Wrong bytes never go out: the stream ends in the middle of a segment (2.2.2.2.5, 2.2.2.2.6). */
@@ -206,16 +217,19 @@ static void segment_sent(struct fcvi_port *p, struct stream *s)
 }
 
 /* Bytes of one segment, at most `room`; 0 when nothing is to be sent. */
-size_t fcvi_vitcp_segment(struct fcvi_port *p, struct stream *s, uint8_t *out, size_t room)
+size_t fcvi_vitcp_segment(struct fcvi_port *p, struct stream *s, struct fcvi_stream_bytes *out, size_t room)
 {
     struct stream_tx *tx = &s->tx;
+    _Static_assert(sizeof tx->header <= sizeof out->head, "the headers of every PDU");
+    out->head_length = out->pieces = 0;
     if (tx->gone == tx->headers && tx->left == 0 && !segment_begin(p, s))
         return 0;
     size_t length = (size_t)(tx->headers - tx->gone) < room ? (size_t)(tx->headers - tx->gone) : room;
-    memcpy(out, tx->header + tx->gone, length);
+    memcpy(out->head, tx->header + tx->gone, length);
+    out->head_length = length;
     tx->gone = (uint8_t)(tx->gone + length);
     uint16_t piece = tx->left < room - length ? tx->left : (uint16_t)(room - length);
-    if (piece > 0 && !fetch(p, s, out + length, piece)) {
+    if (piece > 0 && (piece = fetch(p, s, out, piece)) == 0) {
         lost_memory(p, s);
         return 0;
     }

@@ -253,6 +253,33 @@ void fcvi_stream_window(struct fcvi_port *port, uint64_t now, uint32_t stream, i
     fcvi_vitcp_talk(port, s);
 }
 
+size_t fcvi_stream_place(struct fcvi_port *port, uint32_t stream,
+                         struct fcvi_stream_piece piece[FCVI_STREAM_PIECES])
+{
+    struct stream *s = find(port, stream);
+    if (s == NULL || s->tcp != TCP_OPEN || s->ended || s->state != STREAM_CONNECTED || s->rx.left == 0 ||
+        s->rx.headers == 0 || s->rx.skip || s->rx.pdu != FCVI_PDU_SEND || s->rx.fault != RX_FAULT_NONE)
+        return 0;
+    const struct entry *e = entry_at(port, s->rx.entry);
+    size_t count = 0;
+    uint32_t length = 0;
+    for (uint32_t done = 0; done < s->rx.left && count < FCVI_STREAM_PIECES; done += length) {
+        uint8_t *at = fcvi_vi_descriptor_piece(port, e, s->rx.offset + done, s->rx.left - done, &length);
+        if (at == NULL)
+            return 0; /* deregistered meanwhile: what comes is lost */
+        piece[count++] = (struct fcvi_stream_piece){at, length};
+    }
+    return count;
+}
+
+void fcvi_stream_placed(struct fcvi_port *port, uint64_t now, uint32_t stream, size_t length)
+{
+    fcvi_port_run(port, now);
+    struct stream *s = find(port, stream);
+    if (s != NULL && s->state == STREAM_CONNECTED && s->rx.headers != 0 && length <= s->rx.left)
+        fcvi_vitcp_placed(port, s, length);
+}
+
 /* The other side sends nothing more. A half-open stream is not used (V43). */
 static void finished(struct fcvi_port *p, struct stream *s)
 {
@@ -305,7 +332,7 @@ static bool unsaid(const struct stream_tx *tx)
            tx->error != FCVI_VI_ERROR_NONE || tx->ack_due;
 }
 
-static size_t data(struct fcvi_port *p, struct stream *s, uint8_t *out, size_t capacity)
+static size_t data(struct fcvi_port *p, struct stream *s, struct fcvi_stream_bytes *out, size_t capacity)
 {
     size_t room =
         s->room == FCVI_STREAM_UNLIMITED || (uint64_t)s->room > capacity ? capacity : (size_t)s->room;
@@ -316,7 +343,7 @@ static size_t data(struct fcvi_port *p, struct stream *s, uint8_t *out, size_t c
 }
 
 /* What this stream has to say now; kind stays FCVI_STREAM_NONE when it is nothing. */
-static size_t turn(struct fcvi_port *p, struct stream *s, uint8_t *out, size_t capacity,
+static size_t turn(struct fcvi_port *p, struct stream *s, struct fcvi_stream_bytes *out, size_t capacity,
                    struct fcvi_stream_out *what)
 {
     size_t length = 0;
@@ -346,18 +373,34 @@ static size_t turn(struct fcvi_port *p, struct stream *s, uint8_t *out, size_t c
     return length;
 }
 
-size_t fcvi_stream_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity,
-                            struct fcvi_stream_out *what)
+size_t fcvi_stream_gather(struct fcvi_port *port, uint64_t now, size_t most, struct fcvi_stream_bytes *out,
+                          struct fcvi_stream_out *what)
 {
     fcvi_port_run(port, now);
     memset(what, 0, sizeof *what);
     while (port->talking != NONE) {
         struct stream *s = stream_at(port, port->talking);
-        size_t length = turn(port, s, out, capacity, what);
+        size_t length = turn(port, s, out, most, what);
         if (what->kind != FCVI_STREAM_NONE)
             return length;
         be_quiet(port, s);
     }
     what->stream = 0;
     return 0;
+}
+
+size_t fcvi_stream_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity,
+                            struct fcvi_stream_out *what)
+{
+    struct fcvi_stream_bytes bytes;
+    size_t length = fcvi_stream_gather(port, now, capacity, &bytes, what);
+    if (length == 0)
+        return 0;
+    memcpy(out, bytes.head, bytes.head_length);
+    out += bytes.head_length;
+    for (size_t i = 0; i < bytes.pieces; i++) {
+        memcpy(out, bytes.piece[i].bytes, bytes.piece[i].length);
+        out += bytes.piece[i].length;
+    }
+    return length;
 }

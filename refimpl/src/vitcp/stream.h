@@ -184,10 +184,12 @@ void fcvi_vitcp_peer_request(struct fcvi_port *p, struct stream *s);
 
 /* segment_rx.c, segment_tx.c: segments from bytes, and bytes of segments */
 void fcvi_vitcp_receive(struct fcvi_port *p, struct stream *s, const uint8_t *bytes, size_t length);
-size_t fcvi_vitcp_segment(struct fcvi_port *p, struct stream *s, uint8_t *out, size_t room);
+size_t fcvi_vitcp_segment(struct fcvi_port *p, struct stream *s, struct fcvi_stream_bytes *out, size_t room);
+void fcvi_vitcp_placed(struct fcvi_port *p, struct stream *s, size_t length);
 
 /* message_rx.c, message_tx.c, read.c */
 void fcvi_vitcp_message_header(struct fcvi_port *p, struct stream *s);
+/* bytes: NULL when they are there already. */
 void fcvi_vitcp_message_data(struct fcvi_port *p, struct stream *s, const uint8_t *bytes, uint16_t length);
 void fcvi_vitcp_message_end(struct fcvi_port *p, struct stream *s);
 bool fcvi_vitcp_message_begin(struct fcvi_port *p, struct stream *s);

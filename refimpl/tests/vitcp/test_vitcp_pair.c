@@ -27,7 +27,7 @@ struct wire {
     uint16_t next_port;
     bool refuse; /* no SYN is accepted */
     struct link link[STREAMS];
-    unsigned accepts, opens;
+    unsigned accepts, opens, placed;
     struct fcvi_event call[2];
     unsigned calls[2], errors[2];
 };
@@ -158,6 +158,24 @@ static bool take(struct wire *w, unsigned side)
     return true;
 }
 
+/* Bytes arrive; data of Sends now and then where they belong. */
+static void arrive(struct wire *w, unsigned to, uint32_t stream, const uint8_t *bytes, size_t n)
+{
+    struct fcvi_stream_piece piece[FCVI_STREAM_PIECES];
+    size_t placed = 0;
+    size_t pieces = chance(w, 2) ? fcvi_stream_place(w->port[to], stream, piece) : 0;
+    w->placed += pieces > 0;
+    for (size_t i = 0; i < pieces; i++) {
+        size_t length = piece[i].length < n - placed ? piece[i].length : n - placed;
+        memcpy(piece[i].bytes, bytes + placed, length);
+        placed += length;
+    }
+    if (placed > 0)
+        fcvi_stream_placed(w->port[to], w->now, stream, placed);
+    if (n > placed)
+        fcvi_stream_receive(w->port[to], w->now, stream, bytes + placed, n - placed);
+}
+
 /* Some of what is under way arrives; its sender has that much room again. */
 static bool deliver(struct wire *w, struct link *l, unsigned from)
 {
@@ -169,7 +187,7 @@ static bool deliver(struct wire *w, struct link *l, unsigned from)
     l->first[from] = (l->first[from] + n) % FIFO;
     l->count[from] -= n;
     if (n > 0) {
-        fcvi_stream_receive(w->port[!from], w->now, l->stream[!from], piece, n);
+        arrive(w, !from, l->stream[!from], piece, n);
         if (!l->ended[from])
             fcvi_stream_window(w->port[from], w->now, l->stream[from], (int64_t)n);
     } else if (l->ended[from] && !l->told[from]) {
@@ -311,12 +329,15 @@ static uint8_t pattern(unsigned side, unsigned n, uint32_t k)
 static void post(struct wire *w, struct end *end, unsigned side, enum fcvi_op op, uint32_t offset,
                  uint32_t length, uint64_t va, uint32_t handle)
 {
-    struct fcvi_descriptor d = {
-        .op = (uint8_t)op,
-        .segments = 2,
-        .remote_va = va,
-        .remote_handle = handle,
-        .segment = {{end->mem, offset, length / 3}, {end->mem, offset + length / 3, length - length / 3}}};
+    struct fcvi_descriptor d = {.op = (uint8_t)op,
+                                .segments = (uint8_t)(1 + chance(w, 2 * FCVI_STREAM_PIECES)),
+                                .remote_va = va,
+                                .remote_handle = handle};
+    for (uint32_t i = 0, at = 0; i < d.segments; i++) {
+        const uint32_t piece = i + 1 == d.segments ? length - at : length / d.segments;
+        d.segment[i] = (struct fcvi_segment){end->mem, offset + at, piece};
+        at += piece;
+    }
     ck_assert_int_eq(fcvi_vip_post(w->port[side], w->now, end->vi, &d), VIP_SUCCESS);
 }
 
@@ -418,6 +439,7 @@ static void traffic(uint64_t seed, uint8_t level, bool flow_control)
             ck_assert_uint_ne(c.status & FCVI_STATUS_DESC_FLUSHED_ERROR, 0);
     }
     nothing_left(w);
+    ck_assert_uint_gt(w->placed, 0);
     wire_free(w);
 }
 
