@@ -134,24 +134,28 @@ static void hear(int n)
     post(true, n % DEPTH, LARGE);
 }
 
-/* A credit for half of the Receives comes back as a Message of its own. */
+/* Two Sends are under way at a time. A credit for half of the Receives comes back as a Message of its own. */
 static double bulk(int messages)
 {
     const double begin = seconds();
-    for (int i = 0, sent = 0; i < messages; i++) {
+    for (int i = 0, credits = 0; i < messages; i++) {
         if (rank == 0) {
             hear(i);
             if (i % (DEPTH / 2) == DEPTH / 2 - 1)
                 say(1);
             continue;
         }
-        if (i >= DEPTH / 2 && i % (DEPTH / 2) == 0)
-            hear(sent++);
+        if (i >= DEPTH && i % (DEPTH / 2) == 0)
+            hear(credits++);
         post(false, i % DEPTH, LARGE);
-        finish(false);
+        if (i > 0)
+            finish(false);
     }
-    if (rank == 1)
+    if (rank == 1) {
+        finish(false);
         hear(0);
+        hear(1);
+    }
     return seconds() - begin;
 }
 
@@ -192,10 +196,11 @@ static int bare_socket(void)
     return got;
 }
 
-static void carry(int fd, bool out, size_t length)
+/* To and from the same places as the Messages of VIPL. */
+static void carry(int fd, bool out, int place, size_t length)
 {
     for (size_t done = 0; done < length;) {
-        unsigned char *at = memory + PAGE + done;
+        unsigned char *at = memory + PAGE + (size_t)place * LARGE + done;
         ssize_t n = out ? send(fd, at, length - done, 0) : recv(fd, at, length - done, 0);
         need(n > 0, "a bare socket");
         done += (size_t)n;
@@ -206,8 +211,8 @@ static double bare_trips(int fd, int trips)
 {
     const double begin = seconds();
     for (int i = 0; i < trips; i++) {
-        carry(fd, rank == 1, SMALL);
-        carry(fd, rank == 0, SMALL);
+        carry(fd, rank == 1, 0, SMALL);
+        carry(fd, rank == 0, i % DEPTH, SMALL);
     }
     return seconds() - begin;
 }
@@ -216,8 +221,8 @@ static double bare_bulk(int fd, int messages)
 {
     const double begin = seconds();
     for (int i = 0; i < messages; i++)
-        carry(fd, rank == 1, LARGE);
-    carry(fd, rank == 0, 1);
+        carry(fd, rank == 1, i % DEPTH, LARGE);
+    carry(fd, rank == 0, 0, 1);
     return seconds() - begin;
 }
 
@@ -226,7 +231,7 @@ int main(int argc, char **argv)
     const int trips = argc > 1 ? atoi(argv[1]) : 4000, messages = argc > 2 ? atoi(argv[2]) : 400;
     int status = 0;
     other = fork();
-    need(other >= 0 && trips > 0 && messages > 0 && messages % (DEPTH / 2) == 0, "usage");
+    need(other >= 0 && trips > 0 && messages >= DEPTH && messages % (DEPTH / 2) == 0, "usage");
     rank = other > 0;
     open_nic();
     int fd = bare_socket();

@@ -1,4 +1,8 @@
-/* See host.h. */
+/* See host.h.
+ *
+ * Who waits or polls in a call drives the ports himself: a Message wakes its reader, and no thread between.
+ * The host's own thread leaves the wire to such callers, and takes it again when none has come for a nap. */
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): ppoll */
 #include "host.h"
 
 #include <vipl.h>
@@ -13,6 +17,8 @@
 #include <unistd.h>
 
 enum { FRAMES_A_TURN = 256, LONGEST_SLEEP_US = 1000000, FRAMES_AT_ONCE = 100000, LONGEST_NAME = 63 };
+enum { LONGEST_NAP_US = 2000, NAP_STEP_US = 50, LINK_PAUSE_US = 100000 };
+enum { SPIN_US = 5, SPIN_GAP_US = 5, LONGEST_REST_US = 1000 };
 
 struct end {
     struct host *host;
@@ -23,17 +29,32 @@ struct end {
 
 struct host {
     pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    uint64_t changes, since;
+    uint64_t since;
     struct host_wire wire;
-    int wake;             /* eventfd of the thread that carries; -1: there is none */
-    uint64_t sleeps_till; /* that thread, on the ports' clock */
     bool cut;
     size_t ports;
     struct end end[HOST_PORTS];
-    pthread_t mover; /* runs handlers */
-    bool moves;      /* until it is to end */
     void (*waits)(void);
+    /* calls that wait: one drives, asleep at the wire, and the others for what it finds */
+    pthread_cond_t changed;
+    uint64_t changes;
+    unsigned waiting; /* for `changed` */
+    bool driving;
+    int call;             /* eventfd that wakes who drives; -1: there is no wire */
+    bool called;          /* it is written */
+    uint64_t drove_at;    /* when a call last looked at the wire, of clock_us */
+    uint64_t spins_since; /* polls that follow one another, and find nothing */
+    /* the thread that carries when no call drives */
+    int wake;             /* eventfd that wakes it; -1: there is none */
+    uint64_t sleeps_till; /* on the ports' clock */
+    uint64_t nap;         /* how long it leaves the wire to calls; short where they leave it to it */
+    bool naps;            /* it looks again after a nap */
+    bool away;            /* a call drives and has done so for a nap: that call wakes it */
+    /* the thread that runs handlers */
+    pthread_t mover;
+    pthread_cond_t moved;
+    uint64_t moves; /* of a port, by no call */
+    bool moving;    /* until it is to end */
 };
 
 static uint64_t clock_us(void)
@@ -50,6 +71,7 @@ static void begin_locks(struct host *h)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&h->changed, &monotonic);
+    pthread_cond_init(&h->moved, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
 
@@ -59,8 +81,9 @@ struct host *host_new(void)
     if (h == NULL)
         return NULL;
     begin_locks(h);
-    h->wake = h->wire.fd = -1;
+    h->wake = h->call = h->wire.fd = -1;
     h->since = clock_us();
+    h->nap = LONGEST_NAP_US;
     return h;
 }
 
@@ -69,6 +92,7 @@ void host_free(struct host *h)
     if (h->wire.close != NULL)
         h->wire.close(h->wire.context);
     pthread_cond_destroy(&h->changed);
+    pthread_cond_destroy(&h->moved);
     pthread_mutex_destroy(&h->mutex);
     free(h);
 }
@@ -144,21 +168,44 @@ static uint64_t next_deadline(const struct host *h)
     return first;
 }
 
+static void ring(int fd)
+{
+    const uint64_t one = 1;
+    (void)!write(fd, &one, sizeof one);
+}
+
+static void silence(int fd)
+{
+    uint64_t count;
+    (void)!read(fd, &count, sizeof count);
+}
+
+/* Calls that wait look again. */
 static void tell(struct host *h)
 {
     h->changes++;
-    pthread_cond_broadcast(&h->changed);
+    if (h->waiting > 0)
+        pthread_cond_broadcast(&h->changed);
+    if (h->driving && !h->called)
+        ring(h->call);
+    h->called = h->driving;
+}
+
+/* Handlers may have become due, and nobody is in a call. */
+static void tell_mover(struct host *h)
+{
+    h->moves++;
+    pthread_cond_signal(&h->moved);
 }
 
 /* What arrives for no port is forgotten. */
-void host_turn(struct host *h)
+static bool take_in(struct host *h)
 {
     struct fcvi_input in;
     bool any = false;
     if (h->wire.take != NULL) {
         bool there = h->ports > 0 && !h->cut;
         any = h->wire.take(h->wire.context, there ? h->end[0].port : NULL, there ? host_now(h) : 0);
-        any |= send_all(h);
     }
     for (int i = 0; h->wire.receive != NULL && i < FRAMES_A_TURN && h->wire.receive(h->wire.context, &in);
          i++) {
@@ -168,15 +215,27 @@ void host_turn(struct host *h)
         send_all(h);
         any = true;
     }
-    if (h->ports > 0 && next_deadline(h) <= host_now(h)) {
-        for (size_t i = 0; i < h->ports; i++)
-            fcvi_port_run(h->end[i].port, host_now(h));
-        send_all(h);
-        any = true;
-    }
-    if (any)
+    return any;
+}
+
+static bool take_time(struct host *h)
+{
+    if (h->ports == 0 || next_deadline(h) > host_now(h))
+        return false;
+    for (size_t i = 0; i < h->ports; i++)
+        fcvi_port_run(h->end[i].port, host_now(h));
+    return true;
+}
+
+void host_turn(struct host *h)
+{
+    bool any = take_in(h);
+    any |= take_time(h);
+    if (send_all(h) || any)
         tell(h);
 }
+
+/* ---- the thread that carries ---- */
 
 /* How long nobody has anything to do, unless something comes or the timers change. */
 static uint64_t idle_us(struct host *h)
@@ -184,26 +243,55 @@ static uint64_t idle_us(struct host *h)
     uint64_t now = h->ports > 0 ? host_now(h) : 0;
     uint64_t due = h->ports > 0 ? next_deadline(h) : FCVI_NEVER;
     uint64_t idle = due <= now ? 0 : due - now;
-    idle = idle < LONGEST_SLEEP_US ? idle : LONGEST_SLEEP_US;
-    h->sleeps_till = now + idle;
+    return idle < LONGEST_SLEEP_US ? idle : LONGEST_SLEEP_US;
+}
+
+/* One look; how long to sleep, and whether at the wire. What it finds to do calls have left to it, and it
+ * naps less. */
+static uint64_t look(struct host *h, bool *at_wire)
+{
+    const bool left = clock_us() - h->drove_at >= h->nap;
+    *at_wire = left && !h->driving;
+    h->away = left && h->driving;
+    h->naps = !left;
+    bool any = *at_wire && take_in(h);
+    const bool due = take_time(h);
+    if (due || *at_wire)
+        any |= send_all(h);
+    if (any)
+        h->nap /= 2;
+    if (any || due) {
+        tell(h);
+        tell_mover(h);
+    }
+    uint64_t idle = idle_us(h);
+    if (h->naps && idle > h->nap)
+        idle = h->nap;
+    h->sleeps_till = h->ports > 0 ? host_now(h) + idle : 0;
     return idle;
+}
+
+/* Until a descriptor can be read, or for that long. False: the interface is down, and may come back. */
+static bool watch(int wire, int own, uint64_t us)
+{
+    struct pollfd on[2] = {{.fd = wire, .events = POLLIN}, {.fd = own, .events = POLLIN}};
+    const struct timespec t = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
+    if (ppoll(on, 2, &t, NULL) > 0 && (on[1].revents & POLLIN) != 0)
+        silence(own);
+    return (on[0].revents & (POLLERR | POLLHUP)) == 0;
 }
 
 /* Carries between the wire and the ports for as long as the program runs. */
 static void *carry(void *context)
 {
     struct host *h = context;
-    struct pollfd on[2] = {{.fd = h->wire.fd, .events = POLLIN}, {.fd = h->wake, .events = POLLIN}};
-    uint64_t count;
+    bool at_wire;
     for (;;) {
         host_lock(h);
-        host_turn(h);
-        uint64_t idle = idle_us(h);
+        uint64_t idle = look(h, &at_wire);
         host_unlock(h);
-        if (poll(on, 2, (int)((idle + 999) / 1000)) > 0 && (on[1].revents & POLLIN) != 0)
-            (void)!read(h->wake, &count, sizeof count);
-        if ((on[0].revents & (POLLERR | POLLHUP)) != 0) /* the interface is down: it may come back */
-            usleep(LONGEST_SLEEP_US / 10);
+        if (!watch(at_wire ? h->wire.fd : -1, h->wake, idle))
+            usleep(LINK_PAUSE_US);
     }
     return NULL;
 }
@@ -226,7 +314,8 @@ bool host_on(struct host *h, const struct host_wire *wire)
     if (wire->fd < 0)
         return true;
     h->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (h->wake < 0 || !spawn(&thread, carry, h))
+    h->call = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (h->wake < 0 || h->call < 0 || !spawn(&thread, carry, h))
         return false;
     pthread_detach(thread);
     return true;
@@ -244,13 +333,71 @@ static uint64_t nic_now(void *context)
     return host_now(((struct end *)context)->host);
 }
 
+static void await(struct host *h, pthread_cond_t *what, const uint64_t *counter, uint64_t until)
+{
+    uint64_t before = *counter, at = h->since + until;
+    struct timespec t = {(time_t)(at / 1000000), (long)(at % 1000000) * 1000};
+    while (*counter == before)
+        if (pthread_cond_timedwait(what, &h->mutex, &t) != 0)
+            return;
+}
+
 static void await_change(struct host *h, uint64_t until)
 {
-    uint64_t before = h->changes, at = h->since + until;
-    struct timespec t = {(time_t)(at / 1000000), (long)(at % 1000000) * 1000};
-    while (h->changes == before)
-        if (pthread_cond_timedwait(&h->changed, &h->mutex, &t) != 0)
-            return;
+    h->waiting++;
+    await(h, &h->changed, &h->changes, until);
+    h->waiting--;
+}
+
+/* A call looks at the wire. Where calls find what comes, the other thread may nap. */
+static bool drive(struct host *h)
+{
+    bool any = take_in(h);
+    h->drove_at = clock_us();
+    if (any && h->nap < LONGEST_NAP_US)
+        h->nap += NAP_STEP_US;
+    if (take_time(h) || any)
+        tell(h);
+    return any;
+}
+
+/* The other thread looks now, and again after a nap. */
+static void call_carrier(struct host *h)
+{
+    if (!h->naps)
+        ring(h->wake);
+    h->naps = true;
+    h->away = false;
+}
+
+/* A call sleeps at the wire, for all that wait; another one takes its place when it leaves. */
+static void sleep_at_wire(struct host *h, uint64_t us)
+{
+    h->driving = true;
+    h->drove_at = clock_us();
+    host_unlock(h);
+    const bool up = watch(h->wire.fd, h->call, us);
+    host_lock(h);
+    h->driving = h->called = false;
+    if (h->away)
+        call_carrier(h);
+    (void)drive(h);
+    if (!up)
+        await_change(h, host_now(h) + (us < LINK_PAUSE_US ? us : LINK_PAUSE_US));
+}
+
+/* A program that does nothing but poll would keep its core from those that it waits for. After some looks it
+ * sleeps at the wire, as long as it has polled in vain and until something comes. One that works between two
+ * looks does not. */
+static void poll_wire(struct host *h)
+{
+    const uint64_t before = h->drove_at, began = clock_us();
+    const bool any = drive(h);
+    if (any || began - before > SPIN_GAP_US)
+        h->spins_since = h->drove_at;
+    const uint64_t vain = h->drove_at - h->spins_since;
+    if (vain > SPIN_US && h->wire.fd >= 0 && !h->driving)
+        sleep_at_wire(h, vain < LONGEST_REST_US ? vain : LONGEST_REST_US);
 }
 
 static int nic_pump(void *context, uint64_t deadline)
@@ -258,6 +405,7 @@ static int nic_pump(void *context, uint64_t deadline)
     struct host *h = ((struct end *)context)->host;
     const uint64_t now = host_now(h),
                    longest = now + LONGEST_SLEEP_US; /* looks again, whatever it was told */
+    const uint64_t until = deadline < longest ? deadline : longest;
     bool any =
         send_all(h) && h->ports > 1; /* then the other NIC has something to see, and may have answered */
     if (any)
@@ -265,11 +413,14 @@ static int nic_pump(void *context, uint64_t deadline)
     if (h->cut)
         return 1;
     if (deadline <= now && deadline > 0) {
-        host_turn(h); /* who polls drives the port */
+        poll_wire(h);
     } else if (!any && deadline > now) {
         if (h->waits != NULL)
             h->waits();
-        await_change(h, deadline < longest ? deadline : longest);
+        if (h->wire.fd >= 0 && !h->driving)
+            sleep_at_wire(h, until - now);
+        else
+            await_change(h, until);
     }
     return 0;
 }
@@ -278,21 +429,29 @@ static _Thread_local bool is_mover;
 
 void host_used(struct host *h)
 {
-    const uint64_t one = 1;
     bool any = false;
     if (h->wire.fd >= 0 || h->ports > 1) {
         any = send_all(h);
         if (h->wake >= 0 && next_deadline(h) < h->sleeps_till)
-            (void)!write(h->wake, &one, sizeof one);
+            ring(h->wake);
     }
     if (is_mover && !any)
         return; /* it looked, and that is no news to itself */
     tell(h);
+    if (h->wire.fd < 0)
+        tell_mover(h);
 }
 
-static void nic_kick(void *context)
+/* Over TCP an acknowledgement goes out with what the program says next, or else after a nap. */
+static void nic_kick(void *context, bool soon)
 {
-    host_used(((struct end *)context)->host);
+    struct host *h = ((struct end *)context)->host;
+    if (!soon || h->wire.say == NULL || is_mover) {
+        host_used(h);
+        return;
+    }
+    tell(h);
+    call_carrier(h);
 }
 
 static void nic_lock(void *context)
@@ -366,7 +525,8 @@ const char *host_attach(struct host *h, size_t number, const char *device,
     return NULL;
 }
 
-/* Handlers are due when the wire or time have moved a port and the program makes no call. */
+/* Handlers are due when the wire or time have moved a port and the program makes no call. Without a wire it
+ * is this thread that lets time move the ports. */
 static void *move(void *context)
 {
     struct host *h = context;
@@ -374,12 +534,15 @@ static void *move(void *context)
     is_mover = true;
     for (bool go_on = true; go_on;) {
         host_lock(h);
-        host_turn(h);
-        uint64_t due = next_deadline(h), longest = host_now(h) + LONGEST_SLEEP_US;
-        if (seen == h->changes && h->moves)
-            await_change(h, due < longest ? due : longest);
-        seen = h->changes;
-        go_on = h->moves;
+        uint64_t due = FCVI_NEVER, longest = host_now(h) + LONGEST_SLEEP_US;
+        if (h->wire.fd < 0) {
+            host_turn(h);
+            due = next_deadline(h);
+        }
+        if (seen == h->moves && h->moving)
+            await(h, &h->moved, &h->moves, due < longest ? due : longest);
+        seen = h->moves;
+        go_on = h->moving;
         host_unlock(h);
         for (size_t i = 0; i < HOST_PORTS && go_on; i++)
             if (h->end[i].device[0] != '\0')
@@ -390,10 +553,10 @@ static void *move(void *context)
 
 bool host_run_handlers(struct host *h)
 {
-    h->moves = true; /* it ends when this is not so */
+    h->moving = true; /* it ends when this is not so */
     if (!spawn(&h->mover, move, h))
-        h->moves = false;
-    return h->moves;
+        h->moving = false;
+    return h->moving;
 }
 
 void host_cut(struct host *h)
@@ -407,10 +570,10 @@ void host_cut(struct host *h)
 
 void host_end(struct host *h)
 {
-    if (h->moves) {
+    if (h->moving) {
         host_lock(h);
-        h->moves = false;
-        tell(h);
+        h->moving = false;
+        tell_mover(h);
         host_unlock(h);
         pthread_join(h->mover, NULL);
     }
@@ -445,11 +608,15 @@ void host_leave(struct host *h)
 void host_forked(struct host *h)
 {
     begin_locks(h);
+    h->driving = h->called = false;
+    h->waiting = 0;
     if (h->wake >= 0)
         close(h->wake);
+    if (h->call >= 0)
+        close(h->call);
     if (h->wire.close != NULL)
         h->wire.close(h->wire.context);
     h->wire = (struct host_wire){.fd = -1};
-    h->wake = -1;
+    h->wake = h->call = -1;
     h->ports = 0;
 }

@@ -11,25 +11,36 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-enum { ROOM = FCVI_STREAM_WINDOW, LISTENER = SOCKETS_STREAMS, EVENTS = 64, BACKLOG = 128, HOST = 16 };
+enum { ROOM = 16 * FCVI_STREAM_WINDOW, LISTENER = SOCKETS_STREAMS, EVENTS = 64, BACKLOG = 128, HOST = 16 };
+enum { BATCH = 16, HEADER = 24, FIRST_LOOK = 4096, TAKEN_AT_ONCE = 32 };
 
-/* The connection of a stream. What the port has said and the kernel has not taken waits in a ring: the port
- * says no more than its window, which is the size of the ring. */
+/* The connection of a stream. What the port has said goes to the kernel from where it lies. What the kernel
+ * does not take waits in a ring, and the port says no more until that is empty, so that little is copied. */
 struct connection {
     int fd; /* -1: free */
     bool opening, ended, end, end_sent;
-    uint32_t watched; /* what epoll is asked for */
-    size_t first, count;
-    uint8_t out[ROOM];
+    uint32_t watched;          /* what epoll is asked for */
+    size_t first, count, owed; /* owed: bytes of the window that have gone out */
+    uint8_t *out; /* of ROOM bytes; NULL until it is needed, and then the next connection has it too */
+};
+
+/* Consecutive segments of one stream. */
+struct batch {
+    uint32_t stream;
+    size_t count, pieces;
+    struct fcvi_stream_bytes segment[BATCH + 1]; /* the last is of the next batch */
+    struct iovec piece[BATCH * (1 + FCVI_STREAM_PIECES)];
 };
 
 struct sockets {
     int events_fd, listening;
     struct sockaddr_in6 own;
     struct connection connections[SOCKETS_STREAMS]; /* by the number of the stream */
-    uint8_t buffer[ROOM];
+    struct batch batch;
+    uint8_t buffer[FCVI_STREAM_WINDOW];
 };
 
 /* ---- addresses ---- */
@@ -137,9 +148,11 @@ struct sockets *sockets_open(const char *spec, char *why, size_t size)
 
 void sockets_close(struct sockets *s)
 {
-    for (size_t i = 0; i < SOCKETS_STREAMS; i++)
+    for (size_t i = 0; i < SOCKETS_STREAMS; i++) {
         if (s->connections[i].fd >= 0)
             close(s->connections[i].fd);
+        free(s->connections[i].out);
+    }
     if (s->listening >= 0)
         close(s->listening);
     if (s->events_fd >= 0)
@@ -171,6 +184,7 @@ static bool begin(struct sockets *s, uint32_t stream, int fd, bool opening)
     c->opening = opening;
     c->ended = c->end = c->end_sent = false;
     c->first = c->count = 0;
+    c->owed = ROOM - FCVI_STREAM_WINDOW; /* what the ring has room for beyond the first window */
     c->watched = opening ? (uint32_t)EPOLLOUT : (uint32_t)EPOLLIN;
     return watch(s, EPOLL_CTL_ADD, fd, stream, c->watched);
 }
@@ -185,6 +199,14 @@ static void gone(struct sockets *s, struct fcvi_port *port, uint64_t now, struct
         fcvi_stream_opened(port, now, stream, false, NULL);
     else
         fcvi_stream_closed(port, now, stream, FCVI_CLOSE_RESET);
+}
+
+/* The port may say as much again as has gone out. */
+static void pay(const struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c)
+{
+    if (c->owed > 0 && c->count == 0)
+        fcvi_stream_window(port, now, (uint32_t)(c - s->connections), (int64_t)c->owed);
+    c->owed = c->count == 0 ? 0 : c->owed;
 }
 
 /* What waits goes out, as much as the kernel takes; then the end, if the port has said so. */
@@ -203,8 +225,9 @@ static void flush(struct sockets *s, struct fcvi_port *port, uint64_t now, struc
             break;
         c->first = (c->first + (size_t)n) % ROOM;
         c->count -= (size_t)n;
-        fcvi_stream_window(port, now, (uint32_t)(c - s->connections), n);
+        c->owed += (size_t)n;
     }
+    pay(s, port, now, c);
     if (c->end && c->count == 0 && !c->end_sent) {
         c->end_sent = true;
         (void)shutdown(c->fd, SHUT_WR);
@@ -215,15 +238,63 @@ static void flush(struct sockets *s, struct fcvi_port *port, uint64_t now, struc
         watch_again(s, c);
 }
 
-static void put(struct connection *c, const uint8_t *bytes, size_t length)
+/* False: no memory. */
+static bool put(struct connection *c, const uint8_t *bytes, size_t length)
 {
+    if (length > 0 && c->out == NULL)
+        c->out = malloc(ROOM);
+    if (length == 0 || c->out == NULL)
+        return length == 0;
     size_t at = (c->first + c->count) % ROOM, piece = length < ROOM - at ? length : ROOM - at;
     memcpy(c->out + at, bytes, piece);
     memcpy(c->out, bytes + piece, length - piece);
     c->count += length;
+    return true;
 }
 
 /* ---- what the port says ---- */
+
+static void add(struct batch *b, void *bytes, size_t length)
+{
+    if (length > 0)
+        b->piece[b->pieces++] = (struct iovec){bytes, length};
+}
+
+/* The segment that was gathered behind those of the batch. */
+static void take_segment(struct batch *b, uint32_t stream)
+{
+    struct fcvi_stream_bytes *segment = &b->segment[b->count++];
+    b->stream = stream;
+    add(b, segment->head, segment->head_length);
+    for (size_t i = 0; i < segment->pieces; i++)
+        add(b, segment->piece[i].bytes, segment->piece[i].length);
+}
+
+/* All of the batch in one call; what the kernel does not take waits. */
+static void send_batch(struct sockets *s, struct fcvi_port *port, uint64_t now)
+{
+    struct batch *b = &s->batch;
+    struct connection *c = &s->connections[b->stream];
+    const struct msghdr message = {.msg_iov = b->piece, .msg_iovlen = b->pieces};
+    const size_t pieces = b->pieces;
+    const bool any = b->count > 0 && c->fd >= 0;
+    ssize_t n = any && c->count == 0 ? sendmsg(c->fd, &message, MSG_NOSIGNAL) : 0;
+    b->count = b->pieces = 0;
+    bool good = n >= 0 || errno == EAGAIN || errno == EINTR;
+    size_t out = n > 0 ? (size_t)n : 0;
+    c->owed += out;
+    for (size_t i = 0; any && good && i < pieces; i++) {
+        size_t skipped = out < b->piece[i].iov_len ? out : b->piece[i].iov_len;
+        good = put(c, (const uint8_t *)b->piece[i].iov_base + skipped, b->piece[i].iov_len - skipped);
+        out -= skipped;
+    }
+    if (any && !good)
+        gone(s, port, now, c, true);
+    if (!any || !good)
+        return;
+    pay(s, port, now, c);
+    watch_again(s, c);
+}
 
 static void call(struct sockets *s, struct fcvi_port *port, uint64_t now, const struct fcvi_stream_out *what)
 {
@@ -252,21 +323,27 @@ static void call(struct sockets *s, struct fcvi_port *port, uint64_t now, const 
 bool sockets_send(struct sockets *s, struct fcvi_port *port, uint64_t now)
 {
     struct fcvi_stream_out what;
+    struct batch *b = &s->batch;
     bool any = false;
     for (;; any = true) {
-        size_t length = fcvi_stream_transmit(port, now, s->buffer, sizeof s->buffer, &what);
+        struct fcvi_stream_bytes *segment = &b->segment[b->count];
+        (void)fcvi_stream_gather(port, now, ROOM, segment, &what);
         struct connection *c = &s->connections[what.stream];
-        if (what.kind == FCVI_STREAM_NONE)
+        const bool data = what.kind == FCVI_STREAM_DATA;
+        if (what.kind == FCVI_STREAM_NONE && b->count == 0)
             return any;
-        if (what.kind == FCVI_STREAM_OPEN) {
+        if (b->count == BATCH || (b->count > 0 && (!data || what.stream != b->stream))) {
+            send_batch(s, port, now);
+            b->segment[0] = *segment;
+        }
+        if (data) {
+            take_segment(b, what.stream);
+        } else if (what.kind == FCVI_STREAM_OPEN) {
             call(s, port, now, &what);
-        } else if (what.kind == FCVI_STREAM_DATA && c->fd >= 0) {
-            put(c, s->buffer, length);
-            flush(s, port, now, c);
         } else if (what.kind == FCVI_STREAM_FIN && c->fd >= 0) {
             c->end = true;
             flush(s, port, now, c);
-        } else if (c->fd >= 0) {
+        } else if (what.kind == FCVI_STREAM_RESET && c->fd >= 0) {
             cut_off(c->fd);
             c->fd = -1;
         }
@@ -316,13 +393,45 @@ static void connected(struct sockets *s, struct fcvi_port *port, uint64_t now, s
     fcvi_stream_opened(port, now, (uint32_t)(c - s->connections), true, known ? &here : NULL);
 }
 
+/* Data of a Send go to where they belong, with the header behind them to the buffer; all else to the buffer,
+ * of which only `room` is used. How much was wanted, and what recvmsg says. */
+static ssize_t receive(struct sockets *s, struct fcvi_port *port, uint64_t now, const struct connection *c,
+                       size_t room, size_t *wanted)
+{
+    const uint32_t stream = (uint32_t)(c - s->connections);
+    struct fcvi_stream_piece piece[FCVI_STREAM_PIECES];
+    struct iovec to[FCVI_STREAM_PIECES + 1];
+    const size_t pieces = fcvi_stream_place(port, stream, piece);
+    struct msghdr message = {.msg_iov = to, .msg_iovlen = pieces + 1};
+    size_t placed = 0;
+    for (size_t i = 0; i < pieces; i++) {
+        to[i] = (struct iovec){piece[i].bytes, piece[i].length};
+        placed += piece[i].length;
+    }
+    to[pieces] = (struct iovec){s->buffer, pieces > 0 ? HEADER : room};
+    *wanted = placed + to[pieces].iov_len;
+    const ssize_t n = recvmsg(c->fd, &message, 0);
+    if (n <= 0)
+        return n;
+    placed = placed < (size_t)n ? placed : (size_t)n;
+    if (placed > 0)
+        fcvi_stream_placed(port, now, stream, placed);
+    if ((size_t)n > placed)
+        fcvi_stream_receive(port, now, stream, s->buffer, (size_t)n - placed);
+    return n;
+}
+
+/* The first look is a short one: what begins may be a large Send. */
 static void take_bytes(struct sockets *s, struct fcvi_port *port, uint64_t now, struct connection *c)
 {
-    ssize_t n = recv(c->fd, s->buffer, sizeof s->buffer, 0);
     uint32_t stream = (uint32_t)(c - s->connections);
-    if (n > 0) {
-        fcvi_stream_receive(port, now, stream, s->buffer, (size_t)n);
-    } else if (n == 0) {
+    ssize_t n = 1;
+    size_t wanted = 1;
+    for (int i = 0; n > 0 && (size_t)n >= wanted && i < TAKEN_AT_ONCE; i++)
+        n = receive(s, port, now, c, i == 0 ? FIRST_LOOK : sizeof s->buffer, &wanted);
+    if (n > 0)
+        return;
+    if (n == 0) {
         c->ended = true;
         fcvi_stream_closed(port, now, stream, FCVI_CLOSE_FIN);
         if (c->end)

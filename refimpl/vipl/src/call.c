@@ -28,15 +28,27 @@ void *vipl_enter(const void *handle, enum kind kind)
     return object;
 }
 
-VIP_RETURN vipl_leave(struct device *d, int vip)
+static VIP_RETURN leave(struct device *d, int vip, bool soon)
 {
     (void)vipl_drain(d);
     if (d->ops.kick != NULL)
-        d->ops.kick(d->context);
+        d->ops.kick(d->context, soon);
     vipl_dispatch(d);
     vipl_device_unlock(d);
     vipl_registry_unpin(d);
     return vip <= VIP_NOT_REACHABLE ? (VIP_RETURN)vip : VIP_ERROR_RESOURCE; /* the port cannot do it */
+}
+
+VIP_RETURN vipl_leave(struct device *d, int vip)
+{
+    return leave(d, vip, false);
+}
+
+/* Of a call behind which another one comes at once: the program has a Descriptor that has completed, or has
+ * posted a receive. */
+VIP_RETURN vipl_leave_soon(struct device *d, int vip)
+{
+    return leave(d, vip, true);
 }
 
 /* Let the world go on until something happened, at most until the deadline. The lock may be released

@@ -160,6 +160,7 @@ static VIP_RETURN take_call(void *handle, bool poll, VIP_ULONG timeout, VIP_VI_H
     if (vip == VIP_SUCCESS) {
         *vi = e.vi;
         *recv = e.recv;
+        return vipl_leave_soon(d, vip);
     }
     return vipl_leave(d, vip == VIP_NOT_DONE && !poll ? VIP_TIMEOUT : vip);
 }

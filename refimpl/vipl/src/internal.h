@@ -161,6 +161,7 @@ uint64_t vipl_device_now(struct device *);
 /* call.c: the frame of every call, and waiting */
 void *vipl_enter(const void *handle, enum kind);
 VIP_RETURN vipl_leave(struct device *, int vip);
+VIP_RETURN vipl_leave_soon(struct device *, int vip);
 bool vipl_wait_step(struct device *, uint64_t deadline);
 uint64_t vipl_microseconds(VIP_ULONG timeout);
 uint64_t vipl_deadline_after(struct device *, VIP_ULONG timeout);

@@ -118,7 +118,7 @@ static VIP_RETURN post_call(void *handle, bool recv, VIP_DESCRIPTOR *descriptor,
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     post(vi, recv ? &vi->recv : &vi->send, descriptor, memory);
-    return vipl_leave(vi->object.device, VIP_SUCCESS);
+    return (recv ? vipl_leave_soon : vipl_leave)(vi->object.device, VIP_SUCCESS);
 }
 
 VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemoryHandle)
@@ -190,8 +190,9 @@ static VIP_RETURN done_call(void *handle, bool recv, VIP_DESCRIPTOR **descriptor
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     struct device *d = vi->object.device;
-    return vipl_leave(d, descriptor != NULL ? take_until(vi, recv, vipl_device_now(d), descriptor)
-                                            : VIP_INVALID_PARAMETER);
+    int vip =
+        descriptor != NULL ? take_until(vi, recv, vipl_device_now(d), descriptor) : VIP_INVALID_PARAMETER;
+    return (vip == VIP_SUCCESS ? vipl_leave_soon : vipl_leave)(d, vip);
 }
 
 static VIP_RETURN wait_call(void *handle, bool recv, VIP_ULONG timeout, VIP_DESCRIPTOR **descriptor)
@@ -206,6 +207,8 @@ static VIP_RETURN wait_call(void *handle, bool recv, VIP_ULONG timeout, VIP_DESC
     if ((recv ? vi->recv.cq : vi->send.cq) != NULL)
         return vipl_leave(d, VIP_ERROR_RESOURCE);
     int vip = take_until(vi, recv, vipl_deadline_after(d, timeout), descriptor);
+    if (vip == VIP_SUCCESS)
+        return vipl_leave_soon(d, vip);
     return vipl_leave(d, vip == VIP_NOT_DONE ? VIP_TIMEOUT : vip);
 }
 

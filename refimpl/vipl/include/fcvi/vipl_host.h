@@ -33,8 +33,10 @@ struct fcvi_vipl_nic_ops {
      * lets a poll take some of it, or a program that polls for a time-out waits for ever. Deadline 0 is a
      * look: only carry the frames that can be carried at once; no time passes. */
     int (*pump)(void *context, uint64_t deadline_us);
-    /** A call has ended: the port may have frames to send, and pumps of other threads have to look again. */
-    void (*kick)(void *context);
+    /** A call has ended: the port may have frames to send, and pumps of other threads have to look again.
+     * soon: what is to be sent may wait for the program's next call for a moment. Programs answer what they
+     * receive, most often, and the answer then takes the acknowledgement along. */
+    void (*kick)(void *context, bool soon);
     /** Guard the port. Both or neither; with both, threads may use the NIC freely (ThreadSafe). The lock need
      * not be recursive: no handler of the program's runs under it. */
     void (*lock)(void *context);
