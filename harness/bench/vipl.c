@@ -1,10 +1,14 @@
-/* A program of VIPL beside bare sockets, two processes over loopback in one run: Messages of 64 bytes there
- * and back, waiting and polling, and Messages of 1 MB one way. One line of JSON.
+/* A program of VIPL beside bare sockets, two processes in one run: Messages of 64 bytes there and back,
+ * waiting and polling, and Messages of 1 MB one way. VI/TCP and TCP sockets over loopback, or with two
+ * interfaces that are joined FCoE and packet sockets. One line of JSON.
  *
- * Usage: bench_vipl [ROUND-TRIPS [MESSAGES]] */
+ * Usage: bench_vipl ROUND-TRIPS MESSAGES [INTERFACE INTERFACE] */
 #include <vipl.h>
 
 #include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -18,7 +22,13 @@
 #include <unistd.h>
 
 enum { SMALL = 64, LARGE = 1 << 20, DEPTH = 8, PAGE = 4096, TAG = 9, PATIENCE_MS = 20000, BARE_PORT = 29474 };
+/* of packet sockets: the data of a frame of FC; how many frames until the receiver says that it has them, and
+ * how many at most before it does; an EtherType for experiments (IEEE 802) */
+enum { FRAME = 2112, TOLD = 128, WINDOW = 2 * TOLD, ETHERTYPE = 0x88B5, ADDRESS = 16 };
 
+static const char *const *interfaces; /* NULL: VI/TCP */
+static unsigned char hosts[2][ADDRESS];
+static int between; /* of a pair of sockets: the other process */
 static int rank;
 static pid_t other;
 static VIP_NIC_HANDLE nic;
@@ -70,16 +80,14 @@ static void finish(bool recv)
     need(vip == VIP_SUCCESS, "a Message failed");
 }
 
-static VIP_NET_ADDRESS *address(const char *ip)
+static VIP_NET_ADDRESS *address(const unsigned char host[ADDRESS])
 {
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
     VIP_NET_ADDRESS *a = calloc(1, 64);
     need(a != NULL, "memory");
-    a->HostAddressLen = attributes.NicAddressLen;
+    a->HostAddressLen = ADDRESS;
     a->DiscriminatorLen = 1;
-    memcpy(a->HostAddress, mapped, sizeof mapped);
-    need(inet_pton(AF_INET, ip, a->HostAddress + sizeof mapped) == 1, ip);
-    a->HostAddress[a->HostAddressLen] = TAG;
+    memcpy(a->HostAddress, host, ADDRESS);
+    a->HostAddress[ADDRESS] = TAG;
     return a;
 }
 
@@ -90,14 +98,14 @@ static void connect_vi(void)
     VIP_CONN_HANDLE conn;
     VIP_RETURN vip = VIP_NO_MATCH;
     if (rank == 0) {
-        need(VipConnectWait(nic, address("127.0.0.1"), PATIENCE_MS, address("127.0.0.2"), &remote, &conn) ==
+        need(VipConnectWait(nic, address(hosts[0]), PATIENCE_MS, address(hosts[1]), &remote, &conn) ==
                      VIP_SUCCESS &&
                  VipConnectAccept(conn, vi) == VIP_SUCCESS,
              "VipConnectWait");
         return;
     }
     for (int i = 0; i < 1000 && vip == VIP_NO_MATCH; i++) {
-        vip = VipConnectRequest(vi, address("127.0.0.2"), address("127.0.0.1"), PATIENCE_MS, &remote);
+        vip = VipConnectRequest(vi, address(hosts[1]), address(hosts[0]), PATIENCE_MS, &remote);
         nanosleep(&pause, NULL);
     }
     need(vip == VIP_SUCCESS, "VipConnectRequest");
@@ -108,9 +116,18 @@ static void open_nic(void)
     VIP_MEM_ATTRIBUTES m = {.EnableRdmaWrite = VIP_FALSE};
     VIP_VI_ATTRIBUTES v = {.ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY, .MaxTransferSize = LARGE};
     const size_t size = PAGE + (size_t)DEPTH * LARGE;
-    need(VipOpenNic(rank == 0 ? "vitcp:127.0.0.1:29473" : "vitcp:127.0.0.2:29473", &nic) == VIP_SUCCESS &&
-             VipQueryNic(nic, &attributes) == VIP_SUCCESS && VipCreatePtag(nic, &m.Ptag) == VIP_SUCCESS,
+    char device[64];
+    if (interfaces == NULL)
+        snprintf(device, sizeof device, "vitcp:127.0.0.%d:29473", 1 + rank);
+    else
+        snprintf(device, sizeof device, "fcoe:%s", interfaces[rank]);
+    need(VipOpenNic(device, &nic) == VIP_SUCCESS && VipQueryNic(nic, &attributes) == VIP_SUCCESS &&
+             VipCreatePtag(nic, &m.Ptag) == VIP_SUCCESS,
          "VipOpenNic");
+    memcpy(hosts[rank], attributes.LocalNicAddress, ADDRESS);
+    need(attributes.NicAddressLen == ADDRESS && write(between, hosts[rank], ADDRESS) == ADDRESS &&
+             read(between, hosts[!rank], ADDRESS) == ADDRESS,
+         "addresses");
     v.Ptag = m.Ptag;
     need(posix_memalign((void **)&memory, PAGE, size) == 0, "memory");
     memset(memory, 1, size);
@@ -176,7 +193,7 @@ static double there_and_back(int trips, bool polling)
 
 /* ---- bare sockets ---- */
 
-static int bare_socket(void)
+static int tcp_socket(void)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
     const int on = 1;
@@ -196,14 +213,48 @@ static int bare_socket(void)
     return got;
 }
 
+/* To every station: there is one. */
+static int packet_socket(void)
+{
+    const int room = 4 << 20;
+    const struct sockaddr_ll a = {.sll_family = AF_PACKET,
+                                  .sll_protocol = htons(ETHERTYPE),
+                                  .sll_ifindex = (int)if_nametoindex(interfaces[rank])};
+    int fd = socket(AF_PACKET, SOCK_RAW, htons(ETHERTYPE));
+    char other_is_there;
+    need(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) == 0 &&
+             bind(fd, (const struct sockaddr *)&a, sizeof a) == 0 && write(between, "", 1) == 1 &&
+             read(between, &other_is_there, 1) == 1,
+         "a packet socket");
+    return fd;
+}
+
+static size_t carry_frame(int fd, bool out, unsigned char *at, size_t length)
+{
+    unsigned char header[ETH_HLEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,           2,
+                                      0,    0,    0,    0,    1,    ETHERTYPE >> 8, ETHERTYPE & 0xff};
+    struct iovec parts[] = {{header, sizeof header}, {at, length < FRAME ? length : FRAME}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t n = out ? sendmsg(fd, &message, 0) : recvmsg(fd, &message, 0);
+    need(n == (ssize_t)(sizeof header + parts[1].iov_len), "a packet socket");
+    return parts[1].iov_len;
+}
+
 /* To and from the same places as the Messages of VIPL. */
 static void carry(int fd, bool out, int place, size_t length)
 {
+    static int frames;
     for (size_t done = 0; done < length;) {
         unsigned char *at = memory + PAGE + (size_t)place * LARGE + done;
-        ssize_t n = out ? send(fd, at, length - done, 0) : recv(fd, at, length - done, 0);
-        need(n > 0, "a bare socket");
-        done += (size_t)n;
+        if (interfaces == NULL) {
+            ssize_t n = out ? send(fd, at, length - done, 0) : recv(fd, at, length - done, 0);
+            need(n > 0, "a bare socket");
+            done += (size_t)n;
+            continue;
+        }
+        done += carry_frame(fd, out, at, length - done);
+        if (length == LARGE && ++frames % TOLD == 0 && (!out || frames >= WINDOW))
+            (void)carry_frame(fd, !out, at, 1); /* no frame may be lost */
     }
 }
 
@@ -223,18 +274,23 @@ static double bare_bulk(int fd, int messages)
     for (int i = 0; i < messages; i++)
         carry(fd, rank == 1, i % DEPTH, LARGE);
     carry(fd, rank == 0, 0, 1);
+    if (interfaces != NULL && rank == 1)
+        carry(fd, false, 0, 1); /* the last word but one */
     return seconds() - begin;
 }
 
 int main(int argc, char **argv)
 {
     const int trips = argc > 1 ? atoi(argv[1]) : 4000, messages = argc > 2 ? atoi(argv[2]) : 400;
-    int status = 0;
+    int status = 0, pair[2];
+    interfaces = argc > 4 ? (const char *const *)argv + 3 : NULL;
+    need(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "a pair of sockets");
     other = fork();
     need(other >= 0 && trips > 0 && messages >= DEPTH && messages % (DEPTH / 2) == 0, "usage");
     rank = other > 0;
+    between = pair[rank];
     open_nic();
-    int fd = bare_socket();
+    int fd = interfaces == NULL ? tcp_socket() : packet_socket();
     double wait_s = there_and_back(trips, false), bare_s = bare_trips(fd, trips);
     double poll_s = there_and_back(trips, true), bulk_s = bulk(messages),
            bare_bulk_s = bare_bulk(fd, messages);
