@@ -57,7 +57,9 @@ struct capture_record {
                        that the IP packet had */
     uint32_t parts; /* CAPTURE_PARTS: records of kind CAPTURE_PART before, of which the frame is made too */
     uint32_t crc_word; /* CAPTURE_CRC_WORD */
-    uint64_t source;   /* CAPTURE_FIP: the Ethernet address of its sender; the frame is what FIP says */
+    /* CAPTURE_FIP: the Ethernet addresses of its sender and receiver, 0 when not known; the frame is what FIP
+     * says */
+    uint64_t source, target;
 };
 
 /** What the capture point made of frames, and not their senders: it was left out, and is not judged. */

@@ -23,15 +23,16 @@ enum { HAS_LENGTH = 0x01, TRUNCATED = 0x08, BAD_CRC = 0x10 };
 /* Every frame that the adapter sends is counted, with those that it had no room for. */
 static bool dropped(struct envelope *e, uint16_t count)
 {
+    const uint64_t source = fcvi_load(e->source, 6);
     unsigned i = 0;
-    while (i < e->counters && e->counter[i].source != e->source)
+    while (i < e->counters && e->counter[i].source != source)
         i++;
     if (i == ENVELOPE_COUNTERS)
         return false;
     bool lost = i < e->counters && count != (uint16_t)(e->counter[i].last + 1u);
     if (i == e->counters)
         e->counters++;
-    e->counter[i] = (struct envelope_counter){e->source, count};
+    e->counter[i] = (struct envelope_counter){source, count};
     return lost;
 }
 

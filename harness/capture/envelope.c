@@ -21,7 +21,8 @@ static const struct link ethernet = {14, 6, 12}, cooked = {16, 6, 14}, cooked2 =
 static void open_behind(struct envelope *e, const struct link *link, struct envelope_bytes b,
                         struct capture_record *out)
 {
-    e->source = fcvi_load(b.at + link->source, 6);
+    e->source = b.at + link->source;
+    e->is_ethernet = link == &ethernet;
     fcvi_envelope_type(e, fcvi_load(b.at + link->type, 2), fcvi_envelope_behind(b, link->length), out);
 }
 

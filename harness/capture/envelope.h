@@ -38,7 +38,9 @@ struct envelope {
     uint8_t counters, behind, depth; /* depth: tunnels around what is looked at */
     bool is_measured;
     const struct envelope_tunnels *tunnels; /* NULL: what is wrapped is foreign */
-    uint64_t source;                        /* of the record at hand */
+    const uint8_t *source; /* of the record at hand: its Ethernet address, and before it the receiver's, if
+                              is_ethernet */
+    bool is_ethernet;
     struct envelope_counter counter[ENVELOPE_COUNTERS];
 };
 

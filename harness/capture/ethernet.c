@@ -16,7 +16,7 @@ enum {
     TYPE_MDS = 0xFCFC,
     SMALLEST_TYPE = 0x600
 };
-enum { PORT_FCIP = 3225, VLAN_TAG = 4, MOST_TAGS = 8 };
+enum { PORT_FCIP = 3225, VLAN_TAG = 4, MOST_TAGS = 8, ADDRESS = 6 };
 
 /* ---- IP ---- */
 
@@ -59,7 +59,8 @@ static bool is_tag(uint64_t type)
 /* The frame is what FIP says, from its version on. */
 static void open_fip(const struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
-    out->source = e->source;
+    out->source = fcvi_load(e->source, ADDRESS);
+    out->target = e->is_ethernet ? fcvi_load(e->source - ADDRESS, ADDRESS) : 0;
     out->kind = CAPTURE_FIP;
     out->frame = (struct fcvi_input){.bytes = b.at, .length = b.length};
 }

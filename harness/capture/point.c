@@ -17,6 +17,8 @@ struct sender {
     uint64_t good, bad, constant;
     uint64_t valid, invalid; /* by the EOF */
     uint64_t answered;       /* good frames to it that go on with an Exchange: others took what it sent */
+    uint32_t ox_id;          /* of its latest frame with a bad CRC */
+    bool took;               /* a good frame answered that one */
 };
 
 struct point {
@@ -110,6 +112,8 @@ static void look_at(struct point *p, const struct capture_record *r)
     by->good += f->crc == FCVI_CRC_OK;
     by->bad += f->crc == FCVI_CRC_BAD;
     by->constant += f->crc == FCVI_CRC_BAD && is_constant(r);
+    const uint32_t ox_id = (uint32_t)fcvi_FC_OX_ID(f->bytes);
+    by->ox_id = f->crc == FCVI_CRC_BAD ? ox_id : by->ox_id;
     by->valid += is_valid(f->eof);
     by->invalid += is_invalid(f->eof);
     struct sender *to = of(p, r->network, (uint32_t)fcvi_FC_D_ID(f->bytes));
@@ -117,6 +121,7 @@ static void look_at(struct point *p, const struct capture_record *r)
         (f->bytes[0] & 0xF0) == BLS)
         return;
     to->answered += good;
+    to->took |= good && to->bad != 0 && to->ox_id == ox_id;
     p->invalid_answers += is_invalid(f->eof);
 }
 
@@ -138,7 +143,7 @@ static bool has_no_crc(const struct sender *s)
 {
     if (s->good != 0 || s->bad == 0)
         return false;
-    return s->constant == s->bad || (s->bad >= ALMOST && s->answered != 0);
+    return s->constant == s->bad || s->took || (s->bad >= ALMOST && s->answered != 0);
 }
 
 void fcvi_point_conclude(struct point *p, bool is_whole)

@@ -574,8 +574,8 @@ static void take_message(struct fcvi_flows *f, const struct flows_unit *u, struc
         c->first = m.number;
         c->first_us = m.time_us;
     }
-    c->last = m.number;
-    c->last_us = m.time_us;
+    mine->last = m.number;
+    mine->last_us = m.time_us;
     if (asks)
         request(mine, &m, seen);
     else

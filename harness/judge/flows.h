@@ -51,6 +51,7 @@ struct fcvi_flow_way {
     uint64_t fastest_us;                /* the shortest latency, where there is one */
     uint64_t slowest_us, slowest_frame; /* the longest latency, and the Response that had it */
     uint64_t stall_us, stall_frame;     /* the longest silence inside a Message, and the frame after it */
+    uint64_t last, last_us;             /* frame, 0 without one */
     uint32_t next_id;                   /* FCVI_MSG_ID that follows */
     bool has_next;
     struct fcvi_flow_samples *samples; /* of latency over time, when that is wanted; else NULL */
@@ -80,8 +81,7 @@ enum fcvi_flow_state { FCVI_FLOW_FREE, FCVI_FLOW_PART, FCVI_FLOW_SENT, FCVI_FLOW
 struct fcvi_flow {
     uint32_t network, id[2], handle[2]; /* N_Port_ID and FCVI_HANDLE of each side; FFFFFFFFh: not known */
     bool gone;                          /* merged into another, or closed */
-    uint64_t first, last;               /* frames */
-    uint64_t first_us, last_us;
+    uint64_t first, first_us;           /* frame */
     struct fcvi_flow_way way[2];
 };
 

@@ -120,6 +120,7 @@ def _hand_over_page(box: confined.Box, table: Table, flows: list[Flow], causes: 
 def _explain(args: Any, box: confined.Box) -> int:
     box.enter()
     from fcvi.flows.causes import explain
+    from fcvi.flows.names import REASONS
     from fcvi.flows.table import Table
 
     from .flows import about_capture, connections, left_out, none_of_ours, old_edition, taken
@@ -134,9 +135,9 @@ def _explain(args: Any, box: confined.Box) -> int:
     flows = table.finish()
     if not table.scan.tally.records and status:
         return status
-    if none_of_ours("explain", table):
-        return 2
     causes, unknown = explain(table, flows)
+    if not causes and none_of_ours("explain", table):
+        return 2
     if args.html is not None:
         _hand_over_page(box, table, flows, causes, unknown)
     if args.json:
@@ -148,8 +149,9 @@ def _explain(args: Any, box: confined.Box) -> int:
         for number, cause in enumerate(causes, 1):
             print("\n".join(_text(number, cause, table, flows)))
         for flow in unknown[:20]:
-            print(f"Connection {flows.index(flow) + 1} {flow.ids[0]:06X} -> {flow.ids[1]:06X}: {flow.ended}; why is not known: "
-                  "the capture does not show it")  # fmt: skip
+            said = f" with {flow.reason:02X}h ({REASONS.get(flow.reason, 'reserved')})" if flow.reason else ""
+            print(f"Connection {flows.index(flow) + 1} {flow.ids[0]:06X} -> {flow.ids[1]:06X}: {flow.ended}{said}; "
+                  "why is not known: the capture does not show it")  # fmt: skip
         if len(unknown) > 20:
             print(f"{connections(len(unknown) - 20)} more failed; why is not known")
         if not causes and not unknown:

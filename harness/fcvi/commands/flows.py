@@ -118,12 +118,24 @@ def taken(command: str, files: list[str], make: Callable[[], Table], args: Any) 
     status, ended = _take_in(command, files, table, {path: asked for path in files})
     if ended or args.reorder or len(table.files) != len(files):
         return table, status
+    said = ""
+    spans = sorted((file.span, file.path) for file in table.files if file.span)
+    apart = all(one[1] <= other[0] for (one, _), (other, _) in zip(spans, spans[1:]))
+    if apart and len(spans) == len(files) and [path for _, path in spans] != files:
+        other = make()
+        _take_in("", [path for _, path in spans], other, {path: asked for path in files})
+        if (other.orphans, len(other.flows)) < (table.orphans, len(table.flows)):  # no clock was set between two files
+            files, table = [path for _, path in spans], other
+            said = "The files are taken in the order of their times, not in that in which they were named."
+    elif not apart:
+        said = ("The files overlap in time and are read one after the other. `mergecap -w ONE FILE...` brings their records in "
+                "order.")  # fmt: skip
     looked = {file.path: _looked_at(file, table, args) for file in table.files}
     if any(clocks.order for clocks in looked.values()):
         table = make()
         table.blur_us = max((abs(s.us) for c in looked.values() for s in c.order.shifts if s.s_id != ANYBODY), default=0)
         _take_in("", files, table, {path: clocks.order for path, clocks in looked.items()})
-    table.said = [said for clocks in looked.values() for said in clocks.said]
+    table.said = [*([said] if said else []), *(line for clocks in looked.values() for line in clocks.said)]
     return table, status
 
 

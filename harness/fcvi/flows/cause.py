@@ -94,6 +94,8 @@ TITLES = {
     "port-silent": "one of the two ports fell silent",
     "login-refused": "a login was refused",
     "login-unanswered": "a login was not answered",
+    "address-unanswered": "no port answered for a Host Address",
+    "wrong-handle": "a Message went to an FCVI_HANDLE that its receiver never gave",
     "no-answer": "no frame of the other side is in the capture",
     "capture-gap": "the capture itself left frames out",
     "keep-alive-stopped": "the keep-alives of FIP stopped, and the virtual link with them",

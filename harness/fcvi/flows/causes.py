@@ -15,8 +15,9 @@ from .lacking import Lacking
 from .notices import SPEAKS_FOR
 from .rows import round_trips
 from .setups import setup
-from .silence import is_heard, keep_alives, logins, silence
+from .silence import asks_in_vain, is_heard, keep_alives, services, silence
 from .scan import NONE
+from .strays import wrong_handles
 from .names import REASONS
 from .table import Flow, Step, Table, given_up
 from .units import duration
@@ -36,21 +37,26 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
         flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
     for flow in flows:
         causes = sorted((c for c in of_flow(table, flow, flows) if c.is_borne_out), key=lambda c: -c.score)
-        if not causes and not lacking.count:
-            causes = [c for c in (silence(table, flow), keep_alives(table, flow)) if c is not None and c.is_borne_out][:1]
+        if not lacking.count and (not causes or not causes[0].is_known):
+            quiet_causes = (None if causes else silence(table, flow), keep_alives(table, flow))
+            causes = [c for c in quiet_causes if c is not None and c.is_borne_out][:1] or causes
         for cause in causes:
             cause.flow = flow
             _allow_for_gaps(table, lacking, cause)
             _notices(table, cause)
         if causes:
             found.append(causes[0])
-            found += [c for c in causes[1:] if c.score >= PROBABLE and c.name not in causes[0].names]
+            found += [c for c in causes[1:] if c.score >= PROBABLE and c.is_known and c.name not in causes[0].names]
         elif is_failed(flow) or flow.named("ABTS"):
             unknown.append(flow)
     if not found or all(c.name != "edition-mismatch" for c in found):
         found += _old_edition(table)
     if not lacking.count:
-        found += logins(table, flows)
+        found += services(table, flows)
+        for cause, stray in wrong_handles(table, flows):
+            found = [c for c in found if c.flow not in (stray, cause.flow) or c.is_known]
+            unknown = [flow for flow in unknown if flow not in (stray, cause.flow)]
+            found.append(cause)
     found += _damage(table, flows, found)
     grouped: dict[tuple[str, ...], Cause] = {}
     for cause in sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0)):
@@ -73,7 +79,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     yield from _refusal(table, flow, flows)
     yield from _login(table, flow)
     yield from _link_answers(flow)
-    yield from _errors(flow)
+    yield from _errors(table, flow)
     if _is_one_way(table, flow):
         if is_failed(flow) or (flow.unanswered_count and not table.lacking.count):
             yield Cause(("no-answer",), WEAK, "No frame of one of the two ports is in the capture: that port is not there, or the "
@@ -220,40 +226,69 @@ def _parameters(table: Table, flow: Flow, shown: list[Step], words: str) -> Caus
 
 
 def _login(table: Table, flow: Flow) -> Iterator[Cause]:
-    if flow.ended == "lost by logout":
-        out = flow.named("LOGO", "PRLO", "PLOGI", "LS_ACC")[-1:]
-        if out and out[0].name == "LS_ACC":  # of a FLOGI: the port is another N_Port_ID from then on (7.7.5)
-            text = (f"FLOGI gave the port {out[0].what['Port_Name']}, which was {out[0].what['before']}, the N_Port_ID "
-                    f"{out[0].target:06X}: all its logins ended, and with them the Connection (7.7.1, 7.7.5).")  # fmt: skip
-            yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged in anew", out)
-            return
-        if not out:
-            return
-        text = f"{out[0].sender:06X} sent {out[0].name}, which ends the login and with it the Connection (7.7)."
-        yield Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged out", out, out[0].sender,
-                    claims=[not_rejected(table, out[0]), quiet(table, flow, out[0])])  # fmt: skip
-        return
     if flow.ended == "lost by link event":
-        out = flow.named("FIP Clear Virtual Links")[-1:]
-        named = out[0].what["words"]
-        text = (f"The FCF cleared {f'the virtual link of {named}' if named else 'its virtual links'} by FIP: the login ended, and "
-                "the Connection with it (7.7.1). No frame of the Connection follows.")  # fmt: skip
-        yield Cause(("login-lost",), PROVEN, text, "the log of the FCF: why it cleared the link", out,
-                    claims=[quiet(table, flow, out[0])])  # fmt: skip
+        out = flow.named("FIP Clear Virtual Links")[-1]
+        text = (f"The FCF cleared the virtual link of {out.what['words']} by FIP: the login ended, and the Connection with it "
+                "(7.7.1). No frame of the Connection follows.")  # fmt: skip
+        yield Cause(("login-lost",), PROVEN, text, "the log of the FCF: why it cleared the link", [out],
+                    claims=[quiet(table, flow, out)])  # fmt: skip
         return
-    if flow.state not in ("open", "closing", "closed") or flow.ended == "refused" or not flow.unanswered_count:
-        return
-    for step in () if table.lacking.count else table.events:
-        pages = step.what.get("pages", [])
-        hit = step.name == "RSCN" and any(_covers(kind, ident, port) for kind, ident in pages for port in flow.ids)
-        again = step.name in ("FAN", "FLOGI") and {step.sender, step.target} & set(flow.ids)
-        if (hit or again) and flow.first_us < step.time_us:
-            waiting = [u for u in flow.unanswered if u["time_us"] >= step.time_us - 10_000_000]
-            if waiting and flow.ended != "disconnected":
-                text = f"{step.name} tells of a change at one of the two ports, and no Message is answered from then on."
-                yield Cause(("login-lost",), STRONG, text, "the switch's log of the port at that time", [step], claims=[
-                    none_answered(table, flow, side, step.number, step) for side in (0, 1)])  # fmt: skip
-                return
+    change = _change(table, flow)
+    logout = flow.named(*_LOGOUTS)[-1:] if flow.ended == "lost by logout" else []
+    if logout and not (logout[0].name == "PLOGI" and (change is not None or _is_reaction(flow, logout[0]))):
+        yield _logout(table, flow, logout[0])
+    elif change is not None:
+        yield change
+
+
+_LOGOUTS = ("LOGO", "PRLO", "PLOGI", "LS_ACC")
+
+
+def _is_reaction(flow: Flow, login: Step) -> bool:
+    """A PLOGI ends what its sender had given up before: it explains nothing."""
+    return any(s.sender == login.sender and s.number < login.number for s in flow.named("ABTS"))
+
+
+def _logout(table: Table, flow: Flow, out: Step) -> Cause:
+    if "before" in out.what:
+        how = f"FLOGI gave the port {out.what['Port_Name']}, which was {out.what['before']}, the N_Port_ID {out.target:06X}"
+        if out.what.get("of") not in ("FLOGI", "FDISC"):
+            how = (f"{out.name} of {out.sender:06X} has the Port_Name {out.what['Port_Name']}, which had the N_Port_ID "
+                   f"{out.what['before']}")  # fmt: skip
+        text = f"{how}: all its logins ended, and with them the Connection (7.7.1, 7.7.5)."
+        return Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged in anew", [out],
+                     claims=[quiet(table, flow, out)])  # fmt: skip
+    fresh = [s for s in table.events if s.name == "LS_ACC" and s.what.get("of") in ("FLOGI", "") and s.sender == 0xFFFFFE
+             and s.target in flow.ids  # of a FLOGI, which may not be in the capture
+             and flow.first_us < s.time_us + table.blur_us and s.number < out.number]  # fmt: skip
+    by: Optional[int] = out.sender
+    if out.name == "PLOGI" and fresh:
+        by = fresh[0].target if table.last_of(flow, flow.ids.index(fresh[0].target))[0] < fresh[0].number else None
+    text = f"{out.sender:06X} sent {out.name}, which ends the login and with it the Connection (7.7)."
+    if fresh:
+        text = (f"{fresh[0].target:06X} logged in to the Fabric anew, and {out.sender:06X} sent {out.name}: the login ended, and "
+                "with it the Connection (7.7).")  # fmt: skip
+    return Cause(("login-lost",), PROVEN, text, f"the log of {fresh[0].target if fresh else out.sender:06X}: why it logged "
+                 f"{'in anew' if fresh else 'out'}", [*fresh[:1], out], by,
+                 claims=[not_rejected(table, out), quiet(table, flow, out)])  # fmt: skip
+
+
+def _change(table: Table, flow: Flow) -> Optional[Cause]:
+    """A notice tells of a change at one of its ports, which is not heard any more, and what the other port asks is in vain."""
+    if flow.ended in ("refused", "disconnected") or table.lacking.count:
+        return None
+    for step in table.events:
+        if step.name not in ("RSCN", "FAN") or step.time_us <= flow.first_us:
+            continue
+        for side in (0, 1):
+            port = flow.ids[side]
+            hit = step.target == port if step.name == "FAN" else any(
+                _covers(kind, ident, port) for kind, ident in step.what.get("pages", []))
+            gone = quiet(table, flow, step, side)
+            if hit and gone.holds() and asks_in_vain(table, flow, 1 - side):
+                text = f"{step.name} tells of a change at {port:06X}, and no frame of {port:06X} follows on the Connection."
+                return Cause(("login-lost",), STRONG, text, f"the switch's log of {port:06X} at that time", [step], claims=[gone])
+    return None
 
 
 def _covers(kind: int, ident: int, port: int) -> bool:
@@ -304,7 +339,8 @@ def _link_answers(flow: Flow) -> Iterator[Cause]:
         steps = flow.named(*names)
         if steps:
             who = "The Fabric" if steps[0].name.startswith("F") else "The port"
-            text = f"{who} answered {words} to {len(steps)} frames of this Connection, first with {steps[0].name}"
+            frames = f"{len(steps)} frame{'s' if len(steps) > 1 else ''}"
+            text = f"{who} answered {words} to {frames} of this Connection, first with {steps[0].name}"
             text += f", {reasons(steps[0])}." if cause == "reject" else "."
             failed = is_failed(flow) or bool(flow.named("ABTS"))
             yield Cause((cause,), PROVEN if failed else POSSIBLE, text, "the counters of busy and reject at the switch; in class 2 "
@@ -315,7 +351,7 @@ _PROTECTION, _TRANSPORT, _NO_RESP3 = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46
 _REVISION_OF_1999 = 1
 
 
-def _errors(flow: Flow) -> Iterator[Cause]:
+def _errors(table: Table, flow: Flow) -> Iterator[Cause]:
     failed = [s for s in flow.steps if s.what.get("why", 0) & why.FAILED]
     for bit, name, words, confirm in (
         (4, "memory-protection", "PROT_ERR", "the region's length, RDMA attributes and protection tag at the answering side, and "
@@ -336,12 +372,26 @@ def _errors(flow: Flow) -> Iterator[Cause]:
             name = "receive-queue-empty" if reason == 0x42 else "memory-protection"
             yield Cause((name,), STRONG, f"The Disconnect says {reason:02X}h, {REASONS[reason]}.", "the application log of the "
                         "side that disconnects", [step])  # fmt: skip
+        elif step.sender == flow.ids[1] and step.what.get("setup_abort") and not step.what.get("by_application"):
+            yield from _no_resp2(table, flow, step)
         elif reason == _NO_RESP3 and not flow.named("ABTS"):
             text = f"The Disconnect says 49h, {REASONS[_NO_RESP3]}: FCVI_CONNECT_RESP3 had not come in time (5.9.7.3.2)."
             shown = [*flow.named("CONNECT_RESP3"), step]
             yield Cause(("lost-resp3",), POSSIBLE, text, "a capture at the side that disconnects", shown)
         elif reason == 0x48:
             yield Cause(("protocol-error",), POSSIBLE, "The Disconnect says 48h, Protocol Error.", "`fcvi lint`", [step])
+
+
+def _no_resp2(table: Table, flow: Flow, gone: Step) -> Iterator[Cause]:
+    """The responder gives the setup up when FCVI_CONNECT_RESP2 has not come for two times FCVI_ULP_TIMEOUT (8.5.2 c)."""
+    answers = [s for s in flow.named("CONNECT_RESP1") if s.number < gone.number and not s.what["refused"]]
+    if not answers or gone.time_us - answers[-1].time_us < (table.r_a_tov_us or R_A_TOV_US) or flow.named("ABTS"):
+        return
+    text = (f"The responder gives the setup up: no FCVI_CONNECT_RESP2 came in {duration(gone.time_us - answers[-1].time_us)} "
+            "(8.5.2 c). It was lost before the capture point, or FCVI_CONNECT_RESP1 after it, or the requester fell "
+            "silent.")  # fmt: skip
+    yield Cause(("lost-resp1", "lost-resp2", "port-silent"), PROBABLE, text, "a capture at the requester", [answers[-1], gone],
+                claims=[absent(flow, answers[-1], "CONNECT_RESP2")])  # fmt: skip
 
 
 def _pieces(flow: Flow) -> tuple[list[Step], list[Step], list[Step]]:
@@ -409,6 +459,13 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
     if not aborts:
         return
     first = aborts[0]
+    if told := [s for s in flow.named("ACK_1", "ACK_0") if s.what["abort"] == 1 and s.is_of(first) and s.number < first.number]:
+        if not lost:
+            yield Cause(("lost-message", "bit-errors", "out-of-order"), PROBABLE + 1, f"{told[0].name} asks for the ABTS of the "
+                        f"Message of {table.scan.where(first.what['of'])} (Abort Sequence Condition 01b): its receiver "
+                        "misses a frame that passed the capture point (8.4.2 h).", "a capture at the receiver",
+                        [told[0], first])  # fmt: skip
+        return
     side = first.what["side"]
     slot = waiting.get(first.what["of"])
     message = table.scan.where(first.what["of"])
@@ -429,7 +486,13 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
                     "ABTS that gave it up.", "R_A_TOV of the ports, and the length of the path: 5 us a km and way",
                     [first])  # fmt: skip
         return
-    if lost or not slot["whole"]:
+    if lost:
+        return
+    if not slot["whole"]:
+        yield Cause(("lost-message",), PROBABLE, f"The Message of {message} stops before its end, and its "
+                    "sender aborts it for want of a Response: it had sent the rest, which did not reach the capture point whole.",
+                    "a capture at the sender of the Message", [first],
+                    claims=[unanswered(flow, slot["number"], first)])  # fmt: skip
         return
     if _is_overtaken(flow, aborts):
         yield Cause(("out-of-order", "lost-message", "bit-errors"), PROBABLE,

@@ -24,21 +24,17 @@ def never(flow: Flow, after: Step, *names: str) -> Claim:
                  names)  # fmt: skip
 
 
-def _last_of(table: Table, flow: Flow) -> tuple[int, int]:
-    """The last frame of a Connection, and when it came; those that ask for its end, and what they are answered, are not counted."""
-    c = table.scan.at(flow.index)
-    ends = ("LOGO", "PRLO", "PLOGI", "LS_ACC", "FIP Clear Virtual Links")
-    return max([(int(c.last), int(c.last_us)), *((s.number, s.time_us) for s in flow.steps if s.name not in ends)])
-
-
-def quiet(table: Table, flow: Flow, after: Step) -> Claim:
-    """No frame of the Connection follows, or none by more than the clocks of the capture differ."""
+def quiet(table: Table, flow: Flow, after: Step, *sides: int) -> Claim:
+    """No frame of the Connection, or of sides of it, follows, or none by more than the clocks of the capture differ."""
 
     def holds() -> bool:
-        number, time_us = _last_of(table, flow)
+        number, time_us = table.last_of(flow, *sides)
         return number <= after.number or (0 < time_us <= after.time_us + table.blur_us)
 
-    return Claim("no frame of the Connection follows", holds, after, ("SEND_RQST",))
+    side = sides[0] if sides else 0
+    about = Step(after.number, after.time_us, flow.ids[side], flow.ids[1 - side], after.name, after.ox_id, after.rx_id)
+    whose = f" of {flow.ids[side]:06X}" if sides else ""
+    return Claim(f"no frame of the Connection{whose} follows", holds, about, ("SEND_RQST",))
 
 
 def none_answered(table: Table, flow: Flow, side: int, since: int, about: Optional[Step] = None) -> Claim:

@@ -71,13 +71,17 @@ class Alive:
         found.longest_us = max(found.longest_us, time_us - found.time_us)
         found.number, found.time_us, found.count = number, time_us, found.count + 1
 
+    def limit_us(self, station: Station) -> int:
+        """After so long without a keep-alive the FCF takes the virtual link for gone: two and a half periods."""
+        return 5 * (VN_PORT_US if station.port is not None else self.period_us or DEFAULT_US) // 2
+
     def stopped(self, last_us: int) -> list[tuple[Station, int]]:
-        """Those that stopped long before the capture ends, and by how much it went on. A link is cleared after two and a half
-        periods; a station that was never regular shows nothing."""
+        """Those that stopped long before the capture ends, by what was usual of them and, of an ENode, by the limit of the FCF;
+        and by how much it went on. A station that was never regular shows nothing."""
         found = []
         for station in self._stations.values():
-            period_us = VN_PORT_US if station.port is not None else self.period_us or DEFAULT_US
-            limit_us = max(5 * period_us // 2, 3 * station.longest_us)
-            if station.count >= 3 and last_us - station.time_us > limit_us:
+            usual_us = 3 * station.longest_us
+            most_us = usual_us if station.port is not None else max(self.limit_us(station), usual_us)
+            if station.count >= 3 and last_us - station.time_us > most_us:
                 found.append((station, last_us - station.time_us))
         return found

@@ -14,4 +14,5 @@ REASONS = {
     0x43: "Remote RDMA Write Protection Error", 0x44: "Remote RDMA Write Data Error", 0x45: "Remote RDMA Write Packet Abort",
     0x46: "Remote RDMA Transport Error", 0x47: "Remote RDMA Read Protection Error", 0x48: "Protocol Error",
     0x49: "Connection Setup Timeout", 0x4A: "Connection Does Not Exist", 0x4B: "Disconnect Accept",
+    **dict.fromkeys(range(0xF0, 0x100), "Vendor Unique Error"),
 }  # fmt: skip

@@ -110,9 +110,10 @@ class Scan:
         return bytes(ffi.buffer(self._scan.seen.record.frame.bytes, self._length))
 
     @property
-    def source(self) -> int:
-        """The Ethernet address that sent a frame of FIP."""
-        return int(self._scan.seen.record.source)
+    def ends(self) -> tuple[int, int]:
+        """The Ethernet addresses that a frame of FIP comes from and goes to, 0 where that is not known."""
+        record = self._scan.seen.record
+        return int(record.source), int(record.target)
 
     def device_header(self) -> Optional[int]:
         """Where the Device_Header begins in the frame; None without one."""
@@ -149,6 +150,11 @@ class Scan:
     def at(self, flow: int) -> Any:
         """What was counted of a Connection (struct fcvi_flow)."""
         return lib.fcvi_flows_at(self._flows, flow)
+
+    def last(self, flow: int, *sides: int) -> tuple[int, int]:
+        """The latest frame of a Message or a Response that these sides sent, both without a word, and when; 0 and 0 without one."""
+        way = self.at(flow).way
+        return max((int(way[side].last), int(way[side].last_us)) for side in sides or (0, 1))
 
     def unanswered(self, flow: int, side: int) -> tuple[int, list[Any]]:
         """Requests of a side without their Response: how many, and the first 64 (struct fcvi_flow_slot)."""

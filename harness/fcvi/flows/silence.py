@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from .cause import POSSIBLE, R_A_TOV_US, WEAK, Cause
+from .cause import POSSIBLE, PROBABLE, R_A_TOV_US, STRONG, WEAK, Cause, Claim
 from .claims import absent, no_login, none_answered, quiet, unanswered
-from .fip import VN_PORT_US
 from .table import Flow, Step, Table
 from .units import duration
 from .words import reasons
@@ -27,7 +26,7 @@ def limit_us(table: Table) -> int:
 
 def is_heard(table: Table, port: int) -> bool:
     """Whether any frame of a port is in the capture, whatever Connection it belongs to."""
-    if any(step.sender == port for step in table.events):
+    if any(step.sender == port or (step.target == port and step.what.get("of") == "FLOGI") for step in table.events):
         return True
     for flow in table.flows.values():
         if port in flow.ids and any(step.sender == port for step in flow.steps):
@@ -86,52 +85,135 @@ def _message(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
                          quiet(table, flow, latest)])  # fmt: skip
 
 
+def asks_in_vain(table: Table, flow: Flow, side: int) -> bool:
+    """Whether a side waits for an answer at the end."""
+    asked = [s for s in flow.steps if s.sender == flow.ids[side] and s.name in ("ABTS", "DISCONNECT_RQST")]
+    last = table.last_of(flow, 1 - side)[0]
+    return any(u["side"] == side and u["whole"] for u in flow.unanswered) or any(s.number > last for s in asked)
+
+
 # ---- logins ----
 
+_OF_ALL = (0x00, 0x01, 0x20)  # TYPEs of ports of any FC-4: basic and extended link services, FC-CT
 _REFUSALS = ("LS_RJT", "P_RJT", "F_RJT")
 
 
-def logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
-    """PLOGIs that came to nothing, of ports that speak FC-VI, by what is seen of them: no Connection is asked for without one."""
-    speak = {port for flow in flows for port in flow.ids}
-    by_pair: dict[tuple[int, int], list[Step]] = {}
-    for step in table.events:
-        if step.name == "PLOGI":
-            by_pair.setdefault((step.sender, step.target), []).append(step)
-    for (sender, target), asked in by_pair.items():
-        answers = [s for s in table.events if s.sender == target and s.target == sender and s.number > asked[0].number]
-        if any(s.name == "LS_ACC" and s.what.get("of") == "PLOGI" for s in answers) or target >= 0xFFFC00:
-            continue
-        if not ({sender, target} & speak or all(asked[-1].what.get(bit) for bit in ("ciro", "seq_cnt_s"))):
-            continue  # initiators of other FC-4s refuse each other all day
-        refused = [s for s in answers if s.name in _REFUSALS and (s.name != "LS_RJT" or s.what.get("of") == "PLOGI")]
-        refused = [s for s in refused if any(s.ox_id == one.ox_id for one in asked)]
-        if refused:
-            cause = _refused(refused, sender, target, asked)
-        elif table.last_us - asked[-1].time_us > limit_us(table) and not {sender, target} <= speak:
-            cause = _unanswered(table, asked)
-        else:
-            continue
-        cause.claims.append(no_login(table, asked[-1]))
+def services(table: Table, flows: list[Flow]) -> Iterator[Cause]:
+    """Link services that came to nothing, of ports that speak FC-VI by what is seen of them: no Connection is asked for without."""
+    kinds = table.scan.tally.type
+    if not flows and any(kinds[kind] for kind in range(256) if kind not in _OF_ALL):
+        return  # a capture of other FC-4s
+    for cause in (*_fabric_logins(table, flows), *_logins(table, flows), *_addresses(table, flows), *_processes(table, flows)):
         if cause.is_borne_out:
             yield cause
 
 
-def _refused(refused: list[Step], sender: int, target: int, asked: list[Step]) -> Cause:
-    times = f"{len(refused)} times" if len(refused) > 1 else "once"
-    why = reasons(refused[-1])
-    text = f"PLOGI of {sender:06X} to {target:06X} was rejected {times} by {refused[-1].name}{', ' if why else ''}{why}."
-    text += " Without a login there is no Connection (7.7.1)."
-    return Cause(("login-refused",), 90, text, "zoning and the settings of both ports; the log of the port that rejects",
-                 [*asked[:1], *refused[:3]])  # fmt: skip
+def _answer_to(table: Table, asked: list[Step], *, by: int, to: int) -> tuple[bool, list[Step]]:
+    """Whether one of these link services was accepted, and what rejected them."""
+    ox_ids = {s.ox_id for s in asked}
+    behind = [s for s in table.events if s.number > asked[0].number and s.ox_id in ox_ids and s.sender == by]
+    accepted = any(s.name == "LS_ACC" and s.what.get("of") == asked[0].name for s in behind)
+    rejected = [s for s in behind if s.name in _REFUSALS and s.target == to]
+    refused = [s for s in rejected if s.name != "LS_RJT" or s.what["of"] == asked[0].name]
+    return accepted, refused
 
 
-def _unanswered(table: Table, asked: list[Step]) -> Cause:
+def _came_to_nothing(table: Table, asked: list[Step], refused: list[Step], who: str, without: str) -> Optional[Cause]:
+    """What is to be said of link services that none accepted; None while an answer may still come."""
     last = asked[-1]
-    name, score = ("login-unanswered", POSSIBLE) if is_heard(table, last.target) else ("no-answer", WEAK)
-    text = (f"PLOGI of {last.sender:06X} to {last.target:06X} ({len(asked)} in all) had no answer in "
-            f"{duration(table.last_us - last.time_us)}. Without a login there is no Connection (7.7.1).")  # fmt: skip
-    return Cause((name,), score, text, "whether that port is there; a capture at it", asked[-2:])
+    what = f"{last.name} of {who}"
+    if refused:
+        times, why = f"{len(refused)} times" if len(refused) > 1 else "once", reasons(refused[-1])
+        text = f"{what} was rejected {times} by {refused[-1].name}{', ' if why else ''}{why}. {without}"
+        return Cause(("login-refused",), STRONG, text, "zoning and the settings of both ports; the log of the port that rejects",
+                     [*asked[:1], *refused[:3]])  # fmt: skip
+    waited = table.last_us - last.time_us
+    if waited <= limit_us(table):
+        return None
+    text = f"{what} ({len(asked)} in all) had no answer in {duration(waited)}. {without}"
+    return Cause(("login-unanswered",), POSSIBLE, text, "whether that port is there; a capture at it", asked[-2:])
+
+
+def _groups(table: Table, name: str) -> Iterator[list[Step]]:
+    """The link services of a name, of each sender and receiver; a FLOGI, which has no sender yet, by its Port_Name."""
+    found: dict[tuple[int, int, str], list[Step]] = {}
+    for step in table.events:
+        if step.name == name:
+            found.setdefault((step.sender, step.target, step.what.get("Port_Name", "")), []).append(step)
+    yield from found.values()
+
+
+def _fabric_logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
+    """FLOGIs of a port that is never heard afterwards. A port of another FC-4 says nothing of itself in one."""
+    for asked in _groups(table, "FLOGI"):
+        first = asked[0]
+        accepted, refused = _answer_to(table, asked, by=first.target, to=0)
+        port_name = first.what.get("Port_Name", "")
+        known = port_name and int(port_name, 16) in table.names.values()
+        if not flows or not port_name or accepted or known:
+            continue
+        cause = _came_to_nothing(table, asked, refused, f"the port {port_name}", "Without it a port has no N_Port_ID (7.7.5).")
+        if cause is not None:
+            yield cause
+
+
+def _logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
+    speak = {port for flow in flows for port in flow.ids}
+    for asked in _groups(table, "PLOGI"):
+        first, last = asked[0], asked[-1]
+        if first.target >= 0xFFFC00 or not no_login(table, first).holds():
+            continue
+        if not ({first.sender, first.target} & speak or all(last.what.get(bit) for bit in ("ciro", "seq_cnt_s"))):
+            continue  # initiators of other FC-4s refuse each other all day
+        _, refused = _answer_to(table, asked, by=first.target, to=first.sender)
+        if not refused and {first.sender, first.target} <= speak:
+            continue
+        who = f"{first.sender:06X} to {first.target:06X}"
+        cause = _came_to_nothing(table, asked, refused, who, "Without a login there is no Connection (7.7.1).")
+        if cause is not None:
+            cause.claims.append(no_login(table, first))
+            if not refused and not is_heard(table, first.target):
+                cause.names, cause.score = ("no-answer",), WEAK
+            yield cause
+
+
+def _goes_on(table: Table, flows: list[Flow], asked: Step, port: Optional[int] = None) -> Claim:
+    """Whether the sender of a link service asked for no Connection behind it, with a port or with any."""
+
+    def holds() -> bool:
+        ports = {asked.sender} if port is None else {asked.sender, port}
+        return not any(ports <= set(flow.ids) and flow.last > asked.number for flow in flows)
+
+    return Claim("no Connection follows", holds, asked, ("CONNECT_RQST",))
+
+
+def _processes(table: Table, flows: list[Flow]) -> Iterator[Cause]:
+    """PRLI for FC-VI, which the standard of 2007 does not ask for, and some ports do."""
+    for asked in _groups(table, "PRLI"):
+        first = asked[0]
+        if first.what.get("type") != 0x58:
+            continue
+        accepted, refused = _answer_to(table, asked, by=first.target, to=first.sender)
+        who = f"{first.sender:06X} to {first.target:06X} for TYPE 58h"
+        cause = None if accepted else _came_to_nothing(table, asked, refused, who, "No Connection was asked for behind it.")
+        if cause is not None:
+            cause.score = POSSIBLE
+            cause.claims.append(_goes_on(table, flows, first, first.target))
+            yield cause
+
+
+def _addresses(table: Table, flows: list[Flow]) -> Iterator[Cause]:
+    """FARP-REQs to which no port answers with FARP-REPLY (7.5)."""
+    for asked in _groups(table, "FARP-REQ"):
+        first, last = asked[0], asked[-1]
+        waited = table.last_us - last.time_us
+        replies = [s for s in table.events if s.name == "FARP-REPLY" and s.target == first.sender and s.number > first.number]
+        if not last.what.get("asks") or replies or waited <= limit_us(table):
+            continue
+        text = (f"FARP-REQ of {first.sender:06X} for {last.what['asks']} ({len(asked)} in all) had no FARP-REPLY in "
+                f"{duration(waited)}: no port that hears it has that Host Address, or its answer was lost (7.5).")  # fmt: skip
+        yield Cause(("address-unanswered",), POSSIBLE, text, "the Host Addresses of the ports, and whether a Name Server is used "
+                    "(7.6)", asked[-2:], claims=[_goes_on(table, flows, first)])  # fmt: skip
 
 
 # ---- virtual links ----
@@ -141,16 +223,21 @@ def keep_alives(table: Table, flow: Flow) -> Optional[Cause]:
     """The keep-alives of one of its ports stopped, and nothing of the Connection follows: the virtual link ended, and the login
     with it."""
     for station, gone_us in table.alive.stopped(table.last_us):
-        port = station.port if station.port is not None else table.stations.get(station.source, station.source & 0xFFFFFF)
-        if station.network != flow.network or port not in flow.ids or not flow.first_us <= station.time_us:
+        ports = {station.port} if station.port is not None else table.at_station(station.source)
+        port = next((port for port in flow.ids if port in ports), None)
+        if station.network != flow.network or port is None or not flow.first_us <= station.time_us:
             continue
+        if flow.state == "closed" and not asks_in_vain(table, flow, 1 - flow.ids.index(port)):
+            continue  # it ended before
         step = Step(station.number, station.time_us, port, 0xFFFFFE, "FIP Keep Alive", 0xFFFFFFFF, 0xFFFFFFFF)
-        period_us = VN_PORT_US if station.port is not None else table.alive.period_us or 8_000_000
-        text = (f"The keep-alives of {port:06X} stop {duration(gone_us)} before the capture ends; after two and a half periods "
-                f"({duration(5 * period_us // 2)}) the FCF takes the virtual link for gone, and the login with it "
-                "(7.7.1).")  # fmt: skip
-        after = Step(station.number, station.time_us + 5 * period_us // 2, port, 0xFFFFFE, "", 0, 0)
-        if flow.last_us > after.time_us:
-            continue
-        return Cause(("keep-alive-stopped", "port-silent"), POSSIBLE, text, "the log of the FCF, and of that port", [step])
+        text = f"The keep-alives of {port:06X} stop {duration(gone_us)} before the capture ends, and no frame of it follows."
+        limit, usual_us = table.alive.limit_us(station), 3 * station.longest_us
+        if gone_us > limit:
+            text += (f" After two and a half periods ({duration(limit)}) the FCF takes the virtual link for gone, and the login "
+                     "with it (7.7.1).")  # fmt: skip
+        after = Step(station.number, station.time_us + min(limit, usual_us), port, 0xFFFFFE, "", 0, 0)
+        claim = quiet(table, flow, after, flow.ids.index(port))
+        if claim.holds():
+            names = ("keep-alive-stopped", "port-silent") if gone_us > limit else ("port-silent", "keep-alive-stopped")
+            return Cause(names, PROBABLE, text, "the log of the FCF, and of that port", [step], claims=[claim])
     return None

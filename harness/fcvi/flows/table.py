@@ -34,6 +34,8 @@ _BLS = {0x80: "NOP", 0x81: "ABTS", 0x82: "RMC", 0x84: "BA_ACC", 0x85: "BA_RJT", 
 _LINK = {
     0xC0: "ACK_1", 0xC1: "ACK_0", 0xC2: "P_RJT", 0xC3: "F_RJT", 0xC4: "P_BSY", 0xC5: "F_BSY", 0xC6: "F_BSY", 0xC7: "LCR",
 }  # fmt: skip
+_ACKS = (0xC0, 0xC1)
+_LOGINS = frozenset(("LOGO", "PRLO", "PLOGI", "LS_ACC", "LS_RJT"))
 # What Rev 1.0 of 1999 sends with a Device_Header of 16 bytes, and the standard with one of 32
 _OLD = {
     0x00: "SEND_RQST", 0x0A: "READ_RESP", 0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1",
@@ -48,6 +50,7 @@ _MOST_OLD = 4096  # frames of Rev 1.0 that are kept
 _DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
 _F_PORT = 0xFFFFFE
+_FC_MAP = 0x0EFC00  # the first bytes of an address that the Fabric provides (FC-BB)
 _WORD = Struct(">I").unpack_from
 _HEADER, _ID = Struct(">II8xHH").unpack_from, 0xFFFFFF  # of a Frame_Header: D_ID, S_ID, OX_ID, RX_ID
 _FIXED = 336  # bytes of a Connect payload that are read: addresses and attributes
@@ -144,10 +147,11 @@ ENDS = (
 
 class File:
     """A file that was read. clock: records that are late, by how much at most, the longest pause; orphans: answers before or
-    without their questions; answers: the others."""
+    without their questions; answers: the others; span: when its first and its latest record came, none without a record."""
 
     def __init__(self, path: str, is_file: bool, clock: tuple[int, int, int], orphans: int, answers: int) -> None:
         self.path, self.is_file, self.clock, self.orphans, self.answers = path, is_file, clock, orphans, answers
+        self.span: Optional[tuple[int, int]] = None
 
 
 class Table:
@@ -157,6 +161,7 @@ class Table:
         self.scan = Scan(r_a_tov_us, monitor, limits, edition)
         self.flows: dict[int, Flow] = {}
         self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
+        self._idents: dict[tuple[int, int], int] = {}  # and the other way
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
         self.events_left_off = 0
         self.counts: dict[str, int] = {}  # of such frames, by name
@@ -180,7 +185,7 @@ class Table:
         self.lacking: Any = None  # what explain found that the capture lacks
         self.clears: list[tuple[int, Step]] = []  # FIP Clear Virtual Links of a network
         self.alive = fip.Alive()
-        self.stations: dict[int, int] = {}  # N_Port_ID of the Ethernet address that logged in by FIP
+        self.stations: dict[int, set[int]] = {}  # N_Port_IDs of the Ethernet address that logged in by FIP
         self._asked_by: dict[int, int] = {}  # Ethernet address of a login by FIP, by its OX_ID
         self.files: list[File] = []
         self.said: list[str] = []  # of the clocks and the order of the files, a sentence each
@@ -192,12 +197,17 @@ class Table:
     def take(self, path: str, order: Optional[Order] = None) -> None:
         """One more file. Raises ScanError."""
         record, before = self._record, (self.orphans, self._answers())
+        so_far, self.last_us, self.begin_us = (self.last_us, self.begin_us), 0, -1
         try:
             for _ in self.scan.take(path, order):
                 record()
         finally:
             scan = self.scan
-            self.files.append(File(path, scan.is_file, scan.clock, self.orphans - before[0], self._answers() - before[1]))
+            file = File(path, scan.is_file, scan.clock, self.orphans - before[0], self._answers() - before[1])
+            file.span = (self.begin_us, self.last_us) if self.begin_us >= 0 else None
+            self.files.append(file)
+            self.last_us = max(self.last_us, so_far[0])
+            self.begin_us = so_far[1] if so_far[1] >= 0 else self.begin_us
 
     def _answers(self) -> int:
         return sum(int(way.latencies) for index in self.flows for way in self.scan.at(index).way) + self.pairs
@@ -206,7 +216,7 @@ class Table:
         scan = self.scan
         bits, time_us, step, flow = scan.why, scan.time_us, None, None
         if bits & why.FIP:
-            self._fip(scan.data(), scan.source)
+            self._fip(scan.data(), *scan.ends)
             bits = 0
         if bits & _CONTROL:
             data = scan.data()
@@ -310,7 +320,8 @@ class Table:
                 self._event(step)
             return step
         if r_ctl in _LINK:
-            step = self._step(_LINK[r_ctl], data, {"reason": data[20], "code": data[21]})
+            what = {"abort": data[11] >> 4 & 3} if r_ctl in _ACKS else {"reason": data[20], "code": data[21]}
+            step = self._step(_LINK[r_ctl], data, what)
             flow = self._setup_of(network, step) or self._message_of(network, step)
             if flow is not None:
                 flow.add(step)
@@ -402,6 +413,10 @@ class Table:
             step.what["says"] = notices.of_fpin(data[24:])
         elif name == "LS_ACC" and step.what["of"] == "RDP":
             step.what["says"] = notices.of_rdp(data[24:])
+        if name == "PRLI" and len(data) > 28:
+            step.what["type"] = data[28]
+        elif name == "FARP-REQ" and len(data) >= 36 and data[28] & 4 and data[32] == 2:
+            step.what["asks"] = address(data[84:100]) if len(data) >= 100 else "a Host Address"
         if name == "RSCN":
             step.what["pages"] = [(data[i] & 3, number(data, i + 1, 3)) for i in range(28, len(data) - 3, 4)]
         self._event(step)
@@ -412,28 +427,32 @@ class Table:
     def _login(self, network: int, step: Step, data: bytes, asked: str) -> None:
         if len(data) < 52:
             return
-        step.what["ciro"], step.what["seq_cnt_s"] = data[32] >> 7, data[33] >> 1 & 1
+        if asked in ("PLOGI", "PDISC"):
+            step.what["ciro"], step.what["seq_cnt_s"] = data[32] >> 7, data[33] >> 1 & 1
         if asked == "FLOGI" and step.name == "FLOGI":
             self._flogi[(network, step.target, step.ox_id)] = number(data, 44, 8)
+            step.what["Port_Name"] = f"{number(data, 44, 8):016X}"
         if asked in ("FLOGI", "FDISC") and step.name == "LS_ACC":
             self.r_a_tov_us = self.r_a_tov_us or number(data, 36, 4) * 1000
             if step.target:
-                self._moved(network, step, self._flogi.pop((network, step.sender, step.ox_id), 0))
+                self._named(network, step, step.target, self._flogi.pop((network, step.sender, step.ox_id), 0))
                 return
         elif asked == "PLOGI" and number(data, 40, 4) and not data[32] & 4:
             self.e_d_tov_us = number(data, 40, 4) * 1000
-        sender = step.sender
-        if sender and (name := number(data, 44, 8)):
-            self.names[(network, sender)] = name
+        if step.sender:
+            self._named(network, step, step.sender, number(data, 44, 8))
 
-    def _moved(self, network: int, step: Step, port_name: int) -> None:
-        """A FLOGI gave a port another N_Port_ID than it had: whatever stood on its logins is over (7.7.5)."""
-        before = [ident for (where, ident), name in self.names.items() if where == network and name == port_name != 0]
-        for ident in before:
-            if ident != step.target:
-                step.what["Port_Name"], step.what["before"] = f"{port_name:016X}", f"{ident:06X}"
-                del self.names[(network, ident)]
-                self._end(step, [flow for flow in self.flows.values() if flow.network == network and ident in flow.ids])
+    def _named(self, network: int, step: Step, ident: int, port_name: int) -> None:
+        """A login shows the Port_Name of an N_Port_ID. Where the port had another one, whatever stood on its logins is over
+        (7.7.5)."""
+        if port_name == 0 or ident >= 0xFFFFF0:
+            return
+        before = self._idents.get((network, port_name), ident)
+        self.names[(network, ident)], self._idents[(network, port_name)] = port_name, ident
+        if before != ident:
+            step.what["Port_Name"], step.what["before"] = f"{port_name:016X}", f"{before:06X}"
+            self.names.pop((network, before), None)
+            self._end(step, [flow for flow in self.flows.values() if flow.network == network and before in flow.ids])
 
     def _is_new_login(self, network: int, step: Step) -> bool:
         """A PLOGI between ports that have a Connection open ends it (FC-FS: it logs out first)."""
@@ -457,7 +476,7 @@ class Table:
                 flow.ended_by = by
                 self._close(flow)
 
-    def _fip(self, data: bytes, source: int) -> None:
+    def _fip(self, data: bytes, source: int, to: int) -> None:
         """A frame of FIP: the login services in it are read as any other, and what ends a virtual link is kept."""
         network, told = self.scan.network, fip.read(data)
         if told is None:
@@ -467,10 +486,11 @@ class Table:
                 self._asked_by[number(frame, 16, 2)] = source
             step = self._link_service(network, frame)
             if frame[0] == 0x23 and step.what.get("of") in ("FLOGI", "FDISC") and step.target:
-                self.stations[self._asked_by.pop(step.ox_id, 0)] = step.target
+                self.stations.setdefault(self._asked_by.pop(step.ox_id, 0), set()).add(step.target)
         if told.is_clear:
-            what = {"ports": told.ports, "words": ", ".join(f"{port:06X}" for port in told.ports)}
-            target = told.ports[0] if told.ports else 0
+            ports = told.ports or sorted(self.at_station(to))  # those of the ENode that it is sent to
+            what = {"ports": ports, "words": ", ".join(f"{port:06X}" for port in ports)}
+            target = ports[0] if ports else 0
             step = Step(self.scan.number, self.scan.time_us, _F_PORT, target, "FIP Clear Virtual Links", NONE, NONE, what)
             self._event(step)
             self.clears.append((network, step))
@@ -479,6 +499,10 @@ class Table:
             self.alive.heard(network, source, port, (self.scan.number, self.scan.time_us))
         elif told.period_us:
             self.alive.period_us = told.period_us
+
+    def at_station(self, address: int) -> set[int]:
+        """The N_Port_IDs of an Ethernet address: those that logged in from there, or the one that its last bytes are (FPMA)."""
+        return self.stations.get(address) or ({address & _ID} if address >> 24 == _FC_MAP else set())
 
     # ---- setup and Disconnect ----
 
@@ -612,6 +636,7 @@ class Table:
                 for key in list(self._setups)[:32768]:
                     del self._setups[key]
         elif step.name == "DISCONNECT_RESP":
+            flow.ended = flow.ended or "disconnected"  # its request is not in the capture
             self._close(flow)
 
     def _accepted(self, flow: Flow, step: Step, body: bytes) -> None:
@@ -659,19 +684,27 @@ class Table:
             now, c = copy.copy(flow), self.scan.at(flow.index)
             if c.first:
                 now.first, now.first_us = min((flow.first or c.first, flow.first_us or c.first_us), (c.first, c.first_us))
-                now.last, now.last_us = max((flow.last, flow.last_us), (c.last, c.last_us))
+                now.last, now.last_us = max((flow.last, flow.last_us), self.scan.last(flow.index))
             if not flow.final:
                 now.unanswered_count += sum(self.scan.unanswered(flow.index, side)[0] for side in (0, 1))
             now.ended = flow.ended or ("open" if flow.state == "open" else "being set up")
             found.append(now)
         return sorted(found, key=lambda flow: flow.first)
 
+    def last_of(self, flow: Flow, *sides: int) -> tuple[int, int]:
+        """The last frame of a Connection, or of sides of it, and when it came; those that end a login, and what they are answered,
+        are not counted."""
+        ports = {flow.ids[side] for side in sides} if sides else {*flow.ids}
+        steps = [(s.number, s.time_us) for s in flow.steps if s.name not in _LOGINS and s.sender in ports]
+        return max([self.scan.last(flow.index, *sides), *steps])
+
     def _is_cleared(self, flow: Flow) -> bool:
         """A Clear Virtual Links names one of its ports, and nothing of it follows."""
         for network, step in self.clears:
-            named = not step.what["ports"] or set(flow.ids) & set(step.what["ports"])
-            if network == flow.network and named and flow.first < step.number and (
-                    flow.last <= step.number or flow.last_us <= step.time_us + self.blur_us):  # fmt: skip
+            last, last_us = self.last_of(flow)
+            if network == flow.network and set(flow.ids) & set(step.what["ports"]) and (
+                    flow.first < step.number or flow.first_us <= step.time_us + self.blur_us) and (
+                    last <= step.number or last_us <= step.time_us + self.blur_us):  # fmt: skip
                 flow.add(step)
                 return True
         return False
@@ -683,8 +716,8 @@ class Table:
             c = self.scan.at(flow.index)
             if c.first:
                 flow.first, flow.first_us = min((flow.first or c.first, flow.first_us or c.first_us), (c.first, c.first_us))
-                flow.last, flow.last_us = max((flow.last, flow.last_us), (c.last, c.last_us))
-            if not flow.ended and self._is_cleared(flow):
+                flow.last, flow.last_us = max((flow.last, flow.last_us), self.scan.last(flow.index))
+            if flow.ended in ("", "lost by logout") and self._is_cleared(flow):
                 flow.ended = "lost by link event"
             if not flow.ended:
                 flow.ended = "open" if flow.state == "open" else "setup not finished"
@@ -701,12 +734,16 @@ def given_up(flow: Flow) -> list[Step]:
     return [s for s in flow.named("DISCONNECT_RQST") if any(a.is_of(s) for a in aborts) and not any(a.is_of(s) for a in answers)]
 
 
+def address(raw: bytes) -> str:
+    """A Host Address as IPv6."""
+    words = ffi.new("char[]", lib.CALLS_ADDRESS)  # the module socket takes 10 ms to load
+    lib.calls_address(raw.ljust(16, b"\0"), words)
+    return str(ffi.string(words), "ascii")
+
+
 def _address(raw: bytes) -> Optional[tuple[str, bytes]]:
     """FCVI_NET_ADDRESS (7.2): Host Address as IPv6, Discriminator."""
-    length = min(raw[3], 128)
-    words = ffi.new("char[]", lib.CALLS_ADDRESS)  # the module socket takes 10 ms to load
-    lib.calls_address(raw[4:20].ljust(16, b"\0"), words)
-    return str(ffi.string(words), "ascii"), raw[20 : 20 + length]
+    return address(raw[4:20]), raw[20 : 20 + min(raw[3], 128)]
 
 
 def discriminator(raw: bytes) -> str:

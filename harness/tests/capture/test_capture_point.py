@@ -45,6 +45,29 @@ def test_a_crc_that_is_computed_later_is_no_damage(word: str, tmp_path: Path) ->
     assert fcvi("explain", str(path)).returncode == 0
 
 
+def test_one_frame_that_was_answered_was_good_on_the_wire(tmp_path: Path) -> None:
+    t = stories.Talk(Random(1), (stories.A, stories.B))
+    t.service(0, 0x03, stories.service_parameters(1), (0x01, bytes([0, 9, 0, 0])))
+    by = int.from_bytes(t.frames[0].data[5:8], "big")
+    summary, _ = lint(written(t.frames, tmp_path / "a.pcap", stories.Wrapping("fcoe", words={by: "garbage"})))
+    assert summary["malformed"] == 0 and len(summary["records"]["capture"]) == 1  # type: ignore[index]
+    strange = [t.frames[0], stories.replace(t.frames[1], data=t.frames[1].data[:16] + b"\x77\x77" + t.frames[1].data[18:])]
+    summary, _ = lint(written(strange, tmp_path / "b.pcap", stories.Wrapping("fcoe", words={by: "garbage"})))
+    assert summary["malformed"] == 1  # what is answered is another Exchange
+
+
+def test_files_are_taken_in_the_order_of_their_times(tmp_path: Path) -> None:
+    frames, how = session(), stories.Wrapping("bare")
+    one, two = written(frames[:12], tmp_path / "a.pcap", how), written(frames[12:], tmp_path / "b.pcap", how)
+    for command in ("flows", "explain"):
+        right, wrong = (fcvi(command, *map(str, names)) for names in ((one, two), (two, one)))
+        said, _, rest = wrong.stdout.partition("\n") if command == "explain" else ("", "", wrong.stdout)
+        assert right.returncode == wrong.returncode == 0 and "order of their times" in wrong.stdout
+        assert command == "flows" or (rest == right.stdout and said)
+    whole = written(frames, tmp_path / "c.pcap", how)
+    assert "mergecap" in fcvi("explain", str(whole), str(one)).stdout
+
+
 def test_a_frame_that_is_damaged_beside_them_is_told(tmp_path: Path) -> None:
     """The other side computes its CRCs: one of them is wrong. And a sender with good CRCs has none left out."""
     frames = session()

@@ -42,10 +42,13 @@ def _iu(opcode: int, about: Step, handle: int = 0xFFFFFFFF, msg: int = 0) -> byt
 
 
 def _message_behind(frames: list[Seen], about: Step) -> Optional[bytes]:
-    """The next Message of whoever sent one last."""
-    last = next((s.data for s in reversed(frames) if s.opcode == 0 and s.data[20:24] == bytes(4) and s.data[9] & 8), None)
-    if last is None:
+    """The next Message of its sender, or else of its receiver."""
+    sent = [s for s in reversed(frames) if s.opcode == 0 and s.data[20:24] == bytes(4) and s.data[9] & 8]
+    of_pair = [s for s in sent if {s.sender, int.from_bytes(s.data[1:4], "big")} == about.ports]
+    found = sorted(of_pair, key=lambda s: s.sender != about.sender)
+    if not found:
         return None
+    last = found[0].data
     return last[:16] + b"\x0f\xf0" + last[18:32] + struct.pack(">I", int.from_bytes(last[32:36], "big") + 1) + last[36:]
 
 

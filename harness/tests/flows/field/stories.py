@@ -74,9 +74,14 @@ def service_parameters(port_name: int) -> bytes:
     return common + struct.pack(">QQ", port_name, port_name | 1 << 60) + bytes(80)
 
 
+def host_address(port: int) -> bytes:
+    """IPv6."""
+    return bytes([0xFD]) + bytes(12) + port.to_bytes(3, "big")
+
+
 def address(port: int, word: bytes) -> bytes:
     """FCVI_NET_ADDRESS (Table 15)."""
-    return bytes([0, 0, 16, len(word)]) + bytes([0xFD]) + bytes(12) + port.to_bytes(3, "big") + word.ljust(128, b"\0")
+    return bytes([0, 0, 16, len(word)]) + host_address(port) + word.ljust(128, b"\0")
 
 
 class Talk:
@@ -478,7 +483,160 @@ def damage(r: Random) -> Story:
     return Story(t.frames, ("bit-errors",))
 
 
+def fabric_login(r: Random) -> Story:
+    """FLOGI, rejected each time or never answered; its port is not heard again."""
+    t = Talk(r, OTHERS)
+    t.login(), t.setup(), t.talk()
+    answered = r.random() < 0.5
+    for _ in range(r.randint(2, 4)):
+        ox = t.next_ox(0)
+        t.put(link_service(0x04, F_PORT, 0, ox, service_parameters(0x10000000C9000077)))
+        if answered:
+            t.put(link_service(0x01, 0, F_PORT, ox, bytes([0, 3, 0x0D, 0]), reply=True), after=300)
+        t.wait(5_000_000)
+    t.chatter(60_000_000)
+    return Story(t.frames, ("login-refused" if answered else "login-unanswered",), is_shown=answered)
+
+
+def unknown_address(r: Random) -> Story:
+    """FARP-REQ for a Host Address that no port has (7.5)."""
+    t = Talk(r)
+    body = bytes([4]) + t.ends[0].to_bytes(3, "big") + bytes([2]) + bytes(3) + bytes(32)
+    for _ in range(r.randint(1, 4)):
+        t.put(link_service(0x54, 0xFFFFFF, t.ends[0], t.next_ox(0), body + host_address(t.ends[0]) + host_address(0x77)))
+        t.wait(2_000_000)
+    t.chatter(60_000_000)
+    return Story(t.frames, ("address-unanswered",))
+
+
+def process_login(r: Random) -> Story:
+    """PRLI for TYPE 58h, rejected or never answered, and no Connection."""
+    t = Talk(r)
+    t.login()
+    answer = r.choice((None, (0x01, bytes([0, 0x0B, 0, 0]))))
+    for _ in range(r.randint(1, 3)):
+        t.service(0, 0x20, bytes([0x58, 0, 0x20, 0]) + bytes(12), answer)
+        t.wait(3_000_000)
+    t.chatter(60_000_000)
+    return Story(t.frames, ("login-refused", "login-unanswered"))
+
+
+def address_in_plogi(r: Random) -> Story:
+    """A Message without an answer, and then a PLOGI of the same Port_Name from another N_Port_ID."""
+    t = Talk(r)
+    t.login(), t.setup(), t.talk()
+    moved = r.randrange(2)
+    t.message(1 - moved, answered=False)
+    t.wait(3_000_000)
+    names = [0x10000000C9000000 + end for end in t.ends]
+    was, ends = t.ends[moved], [*t.ends]
+    ends[moved] += 0xE00
+    t.ends = (ends[0], ends[1])
+    t.service(0, 0x03, service_parameters(names[0]), (0x02, service_parameters(names[1])))
+    t.handle, t.ident, t.msg = [h + 1 for h in t.handle], t.ident + 1, [0, 0]
+    t.setup(), t.talk(), t.chatter(30_000_000)
+    return Story(t.frames, ("login-lost",), (was, ends[moved]))
+
+
+def port_gone(r: Random) -> Story:
+    """RSCN names a port that is not heard again; the other one aborts, and its PLOGIs are in vain."""
+    t = begun(r)
+    t.level = 3
+    t.talk()
+    ox, _ = t.message(0, answered=False)
+    if r.random() < 0.5:
+        t.put(link_service(0x61, t.ends[0], 0xFFFFFD, 0x77, b"\0" + t.ends[1].to_bytes(3, "big")), after=1_000_000)
+        causes: tuple[str, ...] = ("login-lost",)
+    else:
+        causes = ("lost-response", "lost-message", "port-silent")
+    t.abort(0, ox, R_A_TOV_US, 0)
+    for _ in range(r.randint(0, 2)):
+        t.wait(2_000_000), t.service(0, 0x03, service_parameters(0x10000000C9000000 + t.ends[0]))
+    t.chatter(60_000_000)
+    return Story(t.frames, causes, (t.ends[1],))
+
+
+def restarted(r: Random) -> Story:
+    """A port logs in to the Fabric anew, and either of the two sends PLOGI: it is the first that lost its login."""
+    t = Talk(r)
+    t.login(), t.setup(), t.talk()
+    fresh, asks = r.randrange(2), r.randrange(2)
+    t.message(1 - fresh, answered=False), t.wait(4_000_000)
+    ox = t.next_ox(fresh)
+    t.put(link_service(0x04, F_PORT, 0, ox, service_parameters(0x10000000C9000000 + t.ends[fresh])))
+    t.put(link_service(0x02, t.ends[fresh], F_PORT, ox, service_parameters(0x2000000000000001), reply=True), after=200)
+    names = [0x10000000C9000000 + end for end in t.ends]
+    t.service(asks, 0x03, service_parameters(names[asks]), (0x02, service_parameters(names[1 - asks])))
+    t.chatter(30_000_000)
+    return Story(t.frames, ("login-lost",), (t.ends[fresh],))
+
+
+def gave_up_waiting(r: Random) -> Story:
+    """The responder waits for FCVI_CONNECT_RESP2 for two times R_A_TOV, and gives the setup up (8.5.2 c)."""
+    t = Talk(r)
+    t.login()
+    t.setup(1)
+    ox = t.next_ox(1)
+    t.put(t.iu(1, 0x12, 4 | 1, 0x290000, ox, word=0x49 << 16, r_ctl=2), after=2 * R_A_TOV_US)
+    t.chatter(30_000_000)
+    return Story(t.frames, ("lost-resp1", "lost-resp2", "port-silent"))
+
+
+def end_cut(r: Random) -> Story:
+    """The last frame of a Message does not come by, and its sender aborts it for want of a Response."""
+    t = begun(r)
+    t.level = 3
+    t.talk()
+    ox, _ = t.message(0, 9000, answered=False, lost=4)
+    t.abort(0, ox, R_A_TOV_US), t.disconnect(0, 0x40)
+    return Story(t.frames, ("lost-message",))
+
+
+def strange_handle(r: Random) -> Story:
+    """A Message goes to an FCVI_HANDLE that nobody gave."""
+    t = Talk(r)
+    t.level = 3
+    t.login(), t.setup(), t.message(0), t.message(1)
+    right = t.handle[1]
+    t.handle[1] = right ^ 1 << r.randrange(28)
+    ox, _ = t.message(0, answered=False)
+    t.handle[1] = right
+    t.abort(0, ox, R_A_TOV_US), t.disconnect(0, 0x40)
+    return Story(t.frames, ("wrong-handle",), (t.ends[0],))
+
+
+def asked_by_ack(r: Random) -> Story:
+    """In class 2 an ACK asks for the ABTS of a Message that passed the capture point whole (8.4.2 h)."""
+    t = begun(r)
+    t.level = 3
+    t.talk()
+    ox, _ = t.message(0, 9000, answered=False)
+    last = t.frames[-1].data
+    t.put(header(0xC0, t.ends[0], t.ends[1], 0x58, 0xD00010, last[12], 0, int.from_bytes(last[14:16], "big"), ox, 0x6001, 1), 0x35,
+          after=t.back(1))  # fmt: skip
+    t.abort(0, ox, 500), t.disconnect(0, 0x40)
+    return Story(t.frames, ("lost-message", "bit-errors", "out-of-order"))
+
+
+def no_more_alive(r: Random) -> Story:
+    """The keep-alives of an ENode stop, and no frame of its port follows; the other aborts."""
+    t = begun(r)
+    t.level = 3
+    gone = r.randrange(2)
+    mac = b"\x0e\xfc\0" + t.ends[gone].to_bytes(3, "big")
+    for _ in range(r.randint(4, 7)):
+        t.wait(7_990_000)
+        t.frames.append(Seen(t.now, b"", fip=fip(3, 1, descriptor(2, mac) + vx_port(t.ends[gone]))))
+    ox, _ = t.message(1 - gone, answered=False)
+    t.abort(1 - gone, ox, R_A_TOV_US, 0)
+    t.chatter(100_000_000)
+    return Story(t.frames, ("keep-alive-stopped", "port-silent"), is_fcoe=True)
+
+
 CAUSES: dict[str, Callable[[Random], Story]] = {
+    "fabric-login": fabric_login, "unknown-address": unknown_address, "process-login": process_login, "restarted": restarted,
+    "address-in-plogi": address_in_plogi, "port-gone": port_gone, "gave-up-waiting": gave_up_waiting, "end-cut": end_cut,
+    "strange-handle": strange_handle, "asked-by-ack": asked_by_ack, "no-more-alive": no_more_alive,
     "silent-rqst": silent_setup(0), "silent-resp1": silent_setup(1), "silent-resp2": silent_setup(2),
     "silent-message": silent_message, "silent-disconnect": silent_disconnect, "rejected-login": rejected_login,
     "rejected-frame": rejected_frame, "unanswered-login": unanswered_login, "logout": logout, "new-address": new_address,
