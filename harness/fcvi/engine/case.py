@@ -101,7 +101,15 @@ def case(
     tags: list[str] | None = None,
     variants: list[Variant] | None = None,
 ) -> Callable[[Body], Body]:
-    """Declare the decorated function as a case; its docstring is the purpose."""
+    """Declare the decorated function as a case; its docstring is the purpose. Raises TypeError for what is of the wrong kind."""
+    for name, value in (("requirements", requirements), ("errata", errata), ("tags", tags), ("variants", variants)):
+        if isinstance(value, str):
+            raise TypeError(f"case {ident}: {name} is a list: [{value!r}]")
+    strange = next((one for one in variants or [] if not isinstance(one, Variant)), None)
+    if strange is not None:
+        raise TypeError(f"case {ident}: {strange!r:.80} is no Variant(...)")
+    if not isinstance(applies, str):
+        raise TypeError(f"case {ident}: applies is an expression of PICS items in quotes, not {applies!r:.40}")
 
     def declare(body: Body) -> Body:
         purpose = " ".join((body.__doc__ or "").split())
@@ -127,7 +135,7 @@ def case(
     return declare
 
 
-#: Cases that are no standard's: own.py has loaded them.
+#: Cases that are no standard's: own_cases.py has loaded them.
 OWN: list[CaseInfo] = []
 _COLLECTED: list[list[CaseInfo]] = []
 

@@ -43,6 +43,8 @@ def _declared(path: Path) -> list[CaseInfo]:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     text = read_file(path)
+    if b"\0" in text:
+        raise mistake(path, text.count(b"\n", 0, text.index(b"\0")) + 1, "a zero byte, which no program has")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     with registry.collecting() as declared:
         try:

@@ -25,6 +25,10 @@ from .protocol import judging_by, protocol_of, registered
 from .words import near, printable
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+_VARIANT = re.compile(r"[^\s,*?\[\]]*")  # what --select can name
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+Found = Iterator[tuple[int, str]]
+Words = dict[str, dict[int, frozenset[str]]]
 
 
 def mistake(path: Path, line: Optional[int], words: str) -> FileError:
@@ -35,7 +39,7 @@ def mistake(path: Path, line: Optional[int], words: str) -> FileError:
 def check(path: Path, text: bytes, module: ModuleType, declared: Iterable[CaseInfo]) -> None:
     """Look through a file that was read. Raises FileError for the first mistake, by its line."""
     tree = ast.parse(text)
-    found = [*_requirements(tree), *_undefined(path, module)]
+    found = [*_requirements(tree), *_undefined(path, module), *_functions(tree, module)]
     for case in declared:
         found += _declaration(case)
         found += _primitives(case, tree)
@@ -43,7 +47,7 @@ def check(path: Path, text: bytes, module: ModuleType, declared: Iterable[CaseIn
         raise mistake(path, *min(found))
 
 
-def _requirements(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _requirements(tree: ast.AST) -> Found:
     levels = {one.id for one in load_requirements(registered())}
     like = re.compile(rf"({'|'.join(re.escape(p.prefix) for p in registered())})(?:[A-Z]?\d|[A-Z][.-])[\w.-]*")
     for node in ast.walk(tree):
@@ -53,7 +57,7 @@ def _requirements(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"there is no requirement {node.value}{near(node.value, levels)}"
 
 
-def _undefined(path: Path, module: ModuleType) -> Iterator[tuple[int, str]]:
+def _undefined(path: Path, module: ModuleType) -> Found:
     known = {*vars(builtins), *vars(module), *_made_global(module)}
     for function in [one for one in vars(module).values() if isinstance(one, FunctionType)]:
         for code in _codes(inspect.unwrap(function).__code__):
@@ -77,27 +81,40 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(inner)
 
 
-def _declaration(case: CaseInfo) -> Iterator[tuple[int, str]]:
+def _declaration(case: CaseInfo) -> Found:
     code, protocol = code_of(case), protocol_of(case.protocol)
     line = code.co_firstlineno if code is not None else 0
     if not _ID.fullmatch(case.id):
         yield line, f"case {case.id!r}: an id has letters, digits, points, dashes and underscores, at most 61"
     errata = load_errata(registered())
     yield from ((line, f"case {case.id}: there is no erratum {one}{near(one, errata)}") for one in case.errata if one not in errata)
+    for name in (v.suffix for v in case.variants if not _VARIANT.fullmatch(v.suffix)):
+        yield line, f"case {case.id}: variant {name!r:.60}: a name has no blanks, commas, brackets, * and ?"
+    tags = {tag for other in load_cases([protocol]) if other.id != case.id for tag in other.tags}
+    for tag in (tag for tag in case.tags if tag not in tags and near(tag, tags)):  # another one may be the author's own
+        yield line, f"case {case.id}: no other case has the tag {tag!r}{near(tag, tags)}"
     if len(set(case.variant_ids())) < len(case.variants):
         yield line, f"case {case.id}: two variants have the same name"
     with judging_by(protocol):
         items = complete({}, case.id)
     for expression in (case.applies, *(v.applies for v in case.variants)):
         yield from ((line, f"case {case.id}: {words}") for words in _expression(expression, items))
-    books = () if protocol.base is None else (protocol.base,)
-    members = set(protocol.configuration(pixit_for("virtual"), 0, {}))
-    others = (other for other in load_cases([protocol, *books]) if other.id != case.id)
-    members |= {name for other in others for v in other.variants for name in v.config}
+    members = _configured(case)
+    body = inspect.unwrap(case.body)
+    if inspect.iscoroutinefunction(body) or inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
+        yield line, f"case {case.id}: a function with async or yield does nothing when it is called"
     for name in (name for v in case.variants for name in v.config if name not in members):
         yield line, f"case {case.id}: the configuration has no member {name!r}{near(name, members)}"
     if code is not None and code.co_argcount != 1:
         yield line, f"case {case.id}: its function takes one argument, the scenario: def {code.co_name}(t)"
+
+
+def _configured(case: CaseInfo) -> set[str]:
+    """The members of a configuration: those of every reset, and those that other cases of the book, or of its base, set."""
+    protocol = protocol_of(case.protocol)
+    books = [protocol] if protocol.base is None else [protocol, protocol.base]
+    others = (other for other in load_cases(books) if other.id != case.id)
+    return set(protocol.configuration(pixit_for("virtual"), 0, {})) | {n for o in others for v in o.variants for n in v.config}
 
 
 def _expression(expression: str, items: dict[str, Any]) -> Iterator[str]:
@@ -113,7 +130,7 @@ def _expression(expression: str, items: dict[str, Any]) -> Iterator[str]:
         yield str(error).partition(" (<unknown>")[0]
 
 
-def _primitives(case: CaseInfo, tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _primitives(case: CaseInfo, tree: ast.AST) -> Found:
     """Calls of the scenario's methods in the function of the case, where it says of what kind the scenario is."""
     body = inspect.unwrap(case.body)
     code = code_of(case)
@@ -132,33 +149,76 @@ def _primitives(case: CaseInfo, tree: ast.AST) -> Iterator[tuple[int, str]]:
     for base in kind.__mro__:  # members that are set when it is made
         known |= set(vars(base).get("__annotations__", ()))
         known.update(*(one.__code__.co_names for one in vars(base).values() if isinstance(one, FunctionType)))
-    words: dict[str, tuple[int, frozenset[str]]] = getattr(kind, "words", dict)()
+    words: Words = getattr(kind, "words", dict)()
+    yield from _members(case, function, name)
     for node in ast.walk(function):
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or node.value.id != name:
             continue
-        if isinstance(node.ctx, ast.Load) and node.attr not in known and not hasattr(kind, "__getattr__"):
+        if node.attr not in known and not hasattr(kind, "__getattr__"):
             yield node.lineno, f"{name} has no {node.attr!r}{near(node.attr, known)}"
     for node in ast.walk(function):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         of = node.func.value
         if isinstance(of, ast.Name) and of.id == name:
-            yield from _call(node, node.func.attr, kind, words)
+            method = getattr(kind, node.func.attr, None)
+            if isinstance(method, FunctionType):
+                yield from _bound(node, node.func.attr, method, None)
+            yield from _named(node, node.func.attr, words)
+        elif len(node.args) == 1:
+            yield from _named(node, f".{node.func.attr}", words)
 
 
-def _call(node: ast.Call, method: str, kind: type, words: dict[str, tuple[int, frozenset[str]]]) -> Iterator[tuple[int, str]]:
-    function = getattr(kind, method, None)
-    starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
-    if isinstance(function, FunctionType) and not starred:
-        try:
-            inspect.signature(function).bind(None, *node.args, **{str(k.arg): k.value for k in node.keywords})
-        except TypeError as error:
-            yield node.lineno, f"{method}: {error}"
-    place, known = words.get(method, (0, frozenset()))
-    for argument in (node.args[place:] if method in ("discard", "tolerate") else node.args[place : place + 1]) if known else ():
-        for one in argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]:
-            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value not in known:
-                yield one.lineno, f"{method}: there is no {one.value!r}{near(one.value, known)}"
+def _members(case: CaseInfo, function: ast.FunctionDef, name: str) -> Found:
+    """t.pics[...], t.params[...] and t.config[...] with a name that no variant has."""
+    with judging_by(protocol_of(case.protocol)):
+        known = {"pics": set(complete({}, case.id)), "params": {one for v in case.variants for one in v.params}}
+    known["config"] = _configured(case) | {one for v in case.variants for one in v.config}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            continue
+        of, member = node.value.value, node.slice
+        if not isinstance(of, ast.Name) or of.id != name or not isinstance(member, ast.Constant):
+            continue
+        there = known.get(node.value.attr)
+        if there is not None and isinstance(member.value, str) and member.value not in there:
+            yield node.lineno, f"{name}.{node.value.attr} has no {member.value!r}{near(member.value, there)}"
+
+
+def _functions(tree: ast.AST, module: ModuleType) -> Found:
+    """Calls of functions that the file has or imports, with arguments that they do not take; and errata that do not exist."""
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    errata = load_errata(registered())
+    for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        if isinstance(node.func, ast.Name) and node.func.id not in own:
+            function = vars(module).get(node.func.id)
+            if isinstance(function, FunctionType):
+                yield from _bound(node, node.func.id, function)
+        for given in (k.value for k in node.keywords if k.arg == "erratum" and isinstance(k.value, ast.Constant)):
+            if isinstance(given.value, str) and given.value not in errata:
+                yield given.lineno, f"there is no erratum {given.value}{near(given.value, errata)}"
+
+
+def _bound(node: ast.Call, name: str, function: FunctionType, *first: object) -> Found:
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*first, *node.args, **{str(k.arg): k.value for k in node.keywords})
+    except TypeError as error:
+        wrong = _UNEXPECTED.search(str(error))
+        yield node.lineno, f"{name}: {error}{near(wrong[1], signature.parameters) if wrong else ''}"
+
+
+def _named(node: ast.Call, method: str, words: Words) -> Found:
+    """Names in the arguments of a call, where they stand as they are: alone, in a list, or as keys."""
+    for place, known in words.get(method, {}).items():
+        for argument in node.args[place:] if method in ("discard", "tolerate") else node.args[place : place + 1]:
+            all_of = argument.keys if isinstance(argument, ast.Dict) else getattr(argument, "elts", [argument])
+            for one in (one for one in all_of if isinstance(one, ast.Constant) and isinstance(one.value, str)):
+                if one.value not in known:
+                    yield one.lineno, f"{method.lstrip('.')}: there is no {one.value!r}{near(one.value, known)}"
 
 
 __all__ = ["check", "mistake"]

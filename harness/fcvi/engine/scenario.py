@@ -8,7 +8,9 @@ fails the DUT is decided in one place, here: by the level of the requirement tha
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 from typing import Any, Callable, Iterator, Mapping, Optional, Protocol, Sequence
 
@@ -273,6 +275,14 @@ class Scenario:
     def _told(self, what: str, thing: object) -> None:
         if proof.ACTIVE is not None:
             proof.ACTIVE.told(what, thing)
+
+    @classmethod
+    def words(cls) -> dict[str, dict[int, frozenset[str]]]:
+        """Methods that take names: by the place of the argument the names that there are (own_check.py). A method of something
+        else than the scenario has a point before it."""
+        schema = json.loads((Path(__file__).parents[1] / "dut/protocol.schema.json").read_text(encoding="utf-8"))
+        methods = frozenset(name.partition(".")[2] for name in schema["$defs"] if name.startswith(("params.", "call.")))
+        return {"call": {0: methods}, "start": {0: methods}}
 
     def given(self) -> str:
         """What of the configuration decides how the case goes, for its page; "" for nothing."""

@@ -165,11 +165,16 @@ class Scenario(WireFree):
         self.settle()
 
     @classmethod
-    def words(cls) -> dict[str, tuple[int, frozenset[str]]]:
-        """Methods that take names of frames or fields: the place of the argument, and the names (own_check.py)."""
-        frames = every_kind()
-        named = dict.fromkeys(("expect", "expect_nothing", "peek", "discard", "tolerate"), (0, frames))
-        return {**named, "send": (0, frames)}
+    def words(cls) -> dict[str, dict[int, frozenset[str]]]:
+        """See engine/scenario.py: frames, link events, and the fields of an IU."""
+        frames, dh = every_kind(), frozenset(codec.FIELDS["DH"]) | frozenset(codec.FIELDS["DH_REV1"])
+        fc, conn = frozenset(codec.FIELDS["FC"]), frozenset(codec.FIELDS["CONN"])
+        named = {name: {0: frames} for name in ("expect", "expect_nothing", "peek", "discard", "tolerate")}
+        of_an_iu = {".dh": {0: dh}, ".fc": {0: fc}, ".conn": {0: conn}, ".conn_int": {0: conn}}
+        events = frozenset(("lip", "nos", "lr", "logo"))
+        return {
+            **super().words(), **named, **of_an_iu, "send": {0: frames, 2: dh}, "equal": {1: dh | fc}, "link_event": {0: events},
+        }  # fmt: skip
 
     def peek(self, kinds: Iterable[str], exchange: Optional[Exchange] = None) -> Optional[Received]:
         """The oldest frame of these kinds that no expectation has taken, if there is one."""

@@ -111,7 +111,7 @@ MISTAKES = {
     'CLIENT}, "client"': ('CLIENT}, "klient"', "there is no PICS item 'klient' (did you mean client?)"),
     '"own.8.5.3"': ('"own 8/5"', "mine.py:14: case 'own 8/5': an id has letters"),
     "requirements=": ("requirement=", "mine.py:14: TypeError: case() got an unexpected keyword argument 'requirement'"),
-    "tags=[]": ('errata=["E999"]', "mine.py:14: case own.8.5.3: there is no erratum E999"),
+    "    tags=[]": ('    errata=["E999"]', "mine.py:14: case own.8.5.3: there is no erratum E999"),
     '    """Say': ('    # """Say', "mine.py:14: ValueError: case own.8.5.3 has no purpose"),
     '"dut-server"': ('"dut-client"', "mine.py:14: case own.8.5.3: two variants have the same name"),
     "(t: Scenario)": ("()", "mine.py:14: case own.8.5.3: its function takes one argument"),
@@ -123,11 +123,59 @@ MISTAKES = {
     f"{_CONTROL}'": (
         f'    t.expect_nothing(["RESP9"], 1, "FCVI-8.2-b1", "x")\n{_CONTROL}', "expect_nothing: there is no 'RESP9'",
     ),
+    f"{_CONTROL}3": (f'    t.call("VipQeuryVi", vi=0)\n{_CONTROL}', "mine.py:34: call: there is no 'VipQeuryVi' (did you mean Vip"),
+    f"{_CONTROL}4": (f'    t.link_event("lpi")\n{_CONTROL}', "mine.py:34: link_event: there is no 'lpi' (did you mean lip?)"),
+    f"{_CONTROL}5": (
+        f'    t.expect("CONNECT_RQST", "FCVI-8.2-b1", withn_us=3)\n{_CONTROL}',
+        "mine.py:34: expect: got an unexpected keyword argument 'withn_us' (did you mean within_us?)",
+    ),
+    f"{_CONTROL}6": (
+        f'    t.expect("CONNECT_RQST", "FCVI-8.2-b1").dh("FCVI_HANDEL")\n{_CONTROL}',
+        "mine.py:34: dh: there is no 'FCVI_HANDEL' (did you mean FCVI_HANDLE?)",
+    ),
+    f"{_CONTROL}7": (
+        f'    iu = t.expect("ABTS", "FCVI-8.2-b1")\n    iu.fc("OXID")\n{_CONTROL}', "mine.py:35: fc: there is no 'OXID' (did you",
+    ),
+    f"{_CONTROL}8": (
+        f'    t.expect("CONNECT_RQST", "FCVI-8.2-b1").conn_int("FCVI_RQST_HANDEL")\n{_CONTROL}',
+        "mine.py:34: conn_int: there is no 'FCVI_RQST_HANDEL' (did you mean FCVI_RQST_HANDLE?)",
+    ),
+    f"{_CONTROL}9": (
+        f'    t.send("CONNECT_RESP1", t.tester.open_exchange(), {{"FCVI_HANDEL": 1}})\n{_CONTROL}',
+        "mine.py:34: send: there is no 'FCVI_HANDEL' (did you mean FCVI_HANDLE?)",
+    ),
+    f"{_CONTROL}10": (
+        f'    t.send("CONECT_RESP1", None, {{}})\n{_CONTROL}', "mine.py:34: send: there is no 'CONECT_RESP1' (did you mean",
+    ),
+    f"{_CONTROL}11": (
+        f'    t.equal(setup, "FCVI_HANDEL", 1, "FCVI-8.2-b1")\n{_CONTROL}', "mine.py:34: equal: there is no 'FCVI_HANDEL' (did you",
+    ),
+    f"{_CONTROL}12": (
+        f'    t.report("FCVI-8.2-b1", "x", "y", "z", erratum="E999")\n{_CONTROL}', "mine.py:34: there is no erratum E999 (did you",
+    ),
+    f"{_CONTROL}13": (f'    assert t.pics["clint"]\n{_CONTROL}', "mine.py:34: t.pics has no 'clint' (did you mean client?)"),
+    f"{_CONTROL}14": (f'    assert t.params["rol"]\n{_CONTROL}', "mine.py:34: t.params has no 'rol' (did you mean role?)"),
+    f"{_CONTROL}15": (f'    assert t.config["clas"]\n{_CONTROL}', "mine.py:34: t.config has no 'clas' (did you mean class?)"),
+    f"{_CONTROL}16": (f"    yield\n{_CONTROL}", "mine.py:14: case own.8.5.3: a function with async or yield does nothing"),
+    f"{_CONTROL}17": (f"    t.contrl = 3\n{_CONTROL}", "mine.py:34: t has no 'contrl' (did you mean control"),
+    "open_connection(t)": ("open_connection()", "mine.py:29: open_connection: missing a required argument: 't'"),
+    '"connected", "FCVI-8.2-b1")': ('"connected")', "mine.py:33: check_state: missing a required argument: 'requirement'"),
+    "tags=[]": ('tags=["timig"]', "mine.py:14: case own.8.5.3: no other case has the tag 'timig' (did you mean timing?)"),
+    '["FCVI-8.5.3-a3"]': ('"FCVI-8.5.3-a3"', "mine.py:14: TypeError: case own.8.5.3: requirements is a list: ['FCVI-8.5.3-a3']"),
+    'Variant("dut-client"': ('("dut-client"', "mine.py:14: TypeError: case own.8.5.3: ('dut-client', "),
+    '"dut-client"': ('"dut client"', "mine.py:14: case own.8.5.3: variant 'dut client': a name has no blanks"),
+    'applies="client or server",': ("applies=True,", "mine.py:14: TypeError: case own.8.5.3: applies is an expression"),
+    "Say here": ("S\0y", "mine.py:28: a zero byte"),
+    "def own_8_5_3(": ("async def own_8_5_3(", "mine.py:14: case own.8.5.3: a function with async or yield does nothing"),
     f"{_CONTROL}()": (f"    t.wait()\n{_CONTROL}", "mine.py:34: wait: missing a required argument: 'us'"),
     f"{_CONTROL}2": (
         f'    t.require(True, "FCVI-8.2-b1", "x")\n{_CONTROL}', "mine.py:34: require: missing a required argument: 'seen'",
     ),
 }
+
+
+def test_there_are_forty() -> None:
+    assert len(MISTAKES) >= 40
 
 
 @pytest.mark.parametrize("right", MISTAKES)
