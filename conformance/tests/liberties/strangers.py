@@ -49,7 +49,10 @@ def _of_vitcp() -> dict[str, list[str]]:
         "segment": (16, 100, 777, 9_000, 65_495), "first_number": (0, 0x7FFFFFFF, 0xFFFFFFFE), "nop_delay": (1_000, 500_000),
         "is_code": (1, 255), "read_window": (0, 1, 2, 65_535), "response_delay": (1, 30_000, 900_000),
         "send_delay": (1, 30_000, 900_000), "pace": (1, 500), "retry_us": (10_000, 2_800_000), "cut": (40, 1_000, 29_999),
-        "security": (4, 1_000), "code_beside_good": (1, 255), "lingers": (1_000, 300_000, 900_000),
+        "security": (4, 1_000), "code_beside_good": (1, 255), "lingers": (1_000, 300_000, 900_000), "response_segment": (20, 2_000),
+        "keepalive": (7_000, 300_000), "recv_delay": (1, 30_000, 900_000), "accept_delay": (1, 900_000),
+        "request_delay": (1, 900_000), "refusal_delay": (1, 900_000), "completion_delay": (1, 30_000, 900_000),
+        "join": (1, 20_000), "most_vis": (1, 2), "largest": (32_768, 65_536, 0x8000_0000),
     }  # fmt: skip
     found = {}
     for name, (values, _) in vitcp.CHOICES.items():
@@ -74,9 +77,9 @@ BOOKS = {
 
 
 def chosen(book: Book, seed: int) -> list[str]:
-    """One to six choices otherwise than by default, and how late each plane is."""
+    """One to twelve choices otherwise than by default, and how late each plane is."""
     rng = random.Random(seed)
-    names = rng.sample(sorted(book.values), rng.randint(1, 6))
+    names = rng.sample(sorted(book.values), rng.randint(1, 12))
     settings = [f"{name}={rng.choice(book.values[name])}" for name in names]
     return settings + [f"{plane}={rng.choice(_LATE)}" for plane in ("told", "sent", "heard")]
 

@@ -259,7 +259,7 @@ def security(t: Scenario) -> None:
     clause="2.2.1",
     requirements=["VITCP-2.2.1-06"],
     errata=["V36"],
-    applies="tcp and server",
+    applies="tcp and server and max_vis >= 2",
     variants=[
         Variant("reliable-vi", {"vi": RECEPTION, "asked": UNRELIABLE}, "reliable_reception and unreliable_delivery"),
         Variant("unreliable-vi", {"vi": UNRELIABLE, "asked": RECEPTION}, "reliable_reception and unreliable_delivery"),

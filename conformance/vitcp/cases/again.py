@@ -131,9 +131,8 @@ def second(t: Scenario) -> None:
         t.owed(lambda: t.call("VipQueryVi", vi=link.vi).text("State") == ERROR)
     t.call("VipDisconnect", vi=link.vi)
     t.owed(lambda: link.stream.over or t.params["end"] == "reset")
-    flow, before = bool(t.pics["flow_control"]), {q: len(t.completed(link.vi, q)) for q in ("send", "recv")}
+    flow = bool(t.pics["flow_control"])
     again = connect(t, vi=link.vi, rx=1 if flow else 50)
-    again.completions.update(before)
     found = again.stream.watch.messages
     deliver(again, pattern(20), "VITCP-3.1-21")
     post_send(again, pattern(30, 1))
@@ -181,8 +180,8 @@ def of_the_guide(t: Scenario) -> None:
 
 def _answer(t: Scenario) -> None:
     row, level = "VITCP-1-01", str(t.params["level"])
+    vi = create(t, level)
     for flags, mtu in ((wire.WRITE_ENABLE, 2000), (0, 1500)):
-        vi = create(t, level)
         call = call_out(t, vi)
         stream = t.expect_stream("VITCP-4.2-01")
         theirs = asked(t, stream)
@@ -197,6 +196,7 @@ def _answer(t: Scenario) -> None:
                   levels)
         for name, value in (("EnableRdmaWrite", bool(flags)), ("EnableRdmaRead", False), ("MaxTransferSize", mtu)):
             t.require(told.get(name) == value, row, f"{name} of RemoteViAttribs", told.get(name), value)
+        t.call("VipDisconnect", vi=vi)
     t.control("VipConnectRequest returned twice")
 
 
@@ -213,7 +213,8 @@ def _read_asked(t: Scenario) -> None:
 def _read_received(t: Scenario) -> None:
     attributes = {"ReliabilityLevel": LEVELS[UNRELIABLE], "MaxTransferSize": 4096, "EnableRdmaRead": True}
     call = t.call("VipCreateVi", ViAttribs=attributes)  # which the DUT may refuse
-    link = connect(t, vi=call.integer("vi") if call.returned() == "VIP_SUCCESS" else create(t, UNRELIABLE))
+    vi = call.integer("vi") if call.returned() == "VIP_SUCCESS" else create(t, UNRELIABLE, 4096)
+    link = connect(t, vi=vi, size=4096)
     alive(link)
     source = register(t, 64, read=True, data=pattern(64))
     t.on_purpose("VITCP-2.2.2.1-06")

@@ -174,7 +174,7 @@ def timers(t: Scenario) -> None:
         code = t.call("VipConnectAccept", vi=vi, conn=call.integer("conn")).returned()
         if ended and code != "VIP_SUCCESS":
             t.report("VITCP-4.3-09", "a request that waits for the application is ended", code, "a connection", erratum="V81")
-            alive(connect(t))
-            return
-        t.expect(ACCEPT, "VITCP-4.3-09", stream=stream, why="though the application has accepted")
-        alive(connect(t))
+        else:
+            t.expect(ACCEPT, "VITCP-4.3-09", stream=stream, why="though the application has accepted")
+            t.call("VipDisconnect", vi=vi)
+        alive(connect(t, vi=vi))

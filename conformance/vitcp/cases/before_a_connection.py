@@ -74,7 +74,7 @@ def nothing_before(t: Scenario) -> None:
     else:
         t.call("VipDisconnect", vi=vi)
         t.expect_end(stream, "VITCP-2.2.2.2.2-04", why="after VipDisconnect")
-    alive(connect(t, CLIENT))
+    alive(connect(t, CLIENT, vi=vi))
 
 
 @case(

@@ -37,10 +37,12 @@ def posted(t: Scenario) -> None:
     region = register(t, 64)
     for _ in range(early):
         post_receive_to(t, vi, region, 64)
+    t.wait(t.nop_bound_us)  # until they are taken up (V61)
     link = connect(t, vi=vi, level=level, posted=early)
     known = link.stream.watch.known
     post_receive(link, 64, region)
     post_receive(link, 64, region)
+    t.wait(t.nop_bound_us)
     post_send(link, pattern(3000))
     now = message(link, SEND, pattern(3000), "VITCP-2.2.2.1-06")
     base = early if link.stream.watch.left_out else 0

@@ -141,17 +141,17 @@ def not_parsed(t: Scenario) -> None:
     what = t.params["what"]
     if what is None:
         wait = wait_for_call(t, DUT_DISCRIMINATOR)
-        create(t)
+        vi = create(t)
         stream = opened(t)
         if "version" in t.params:
-            _another_version(t, stream, wait)
+            _another_version(t, stream, wait, vi)
             return
         t.on_purpose("VITCP-3-06")
         t.send(stream, connect_request(t).but(length=67))
         t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us,
                      "after a Connect Request of 67 bytes")
         t.require(not wait.done, "VITCP-3.1-12", "a Connect Request of 67 bytes is taken", "VipConnectWait returns", "nothing")
-        alive(connect(t, "dut-server", called=b"a good one"))
+        alive(connect(t, "dut-server", vi=vi, called=b"a good one"))
         return
     link = connect(t)
     alive(link)
@@ -175,14 +175,14 @@ def not_parsed(t: Scenario) -> None:
         guarded(t, region, "VITCP-3.1-12")
 
 
-def _another_version(t: Scenario, stream: Stream, wait: Call) -> None:
+def _another_version(t: Scenario, stream: Stream, wait: Call, vi: int) -> None:
     """A Connect Request of another Version is not accepted; TCP is closed, with a refusal or without (V02)."""
     t.on_purpose("VITCP-3.1-02")
     t.send(stream, connect_request(t).but(version=int(t.params["version"])))
     t.owed(lambda: stream.over or wait.done)
     t.require(not wait.done, "VITCP-3.1-02", "a Connect Request of another Version is taken", "VipConnectWait returns", "nothing")
     t.expect_end(stream, "VITCP-3.1-02", why="after a Connect Request of another Version")
-    alive(connect(t, "dut-server", called=b"a good one"))
+    alive(connect(t, "dut-server", vi=vi, called=b"a good one"))
 
 
 @case(
@@ -200,6 +200,7 @@ def any_division(t: Scenario) -> None:
     """
     link = connect(t, flow=False)  # nothing has to wait for a credit, so that all can go into one piece
     regions = [post_receive(link, 700) for _ in range(3)]
+    t.wait(t.nop_bound_us)  # until they are taken up (V61)
     payloads = [pattern(600, 1), b"", pattern(333, 2)]
     pdus = [p for payload in payloads for p in segments(link, payload, size=250)]
     known = link.stream.watch.known

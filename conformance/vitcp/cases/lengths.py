@@ -114,7 +114,7 @@ def several_segments(t: Scenario) -> None:
     lengths: Sequence[int] = t.params["segments"]
     link, data = connect(t), pattern(sum(t.params["segments"]), 21)
     regions = [register(t, length + 16) for length in lengths]
-    link.stream.watch.known.posted += 1
+    link.post()
     _post(link, "VipPostRecv", "recv", regions, lengths)
     send(link, segments(link, data, size=77))
     done = completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")

@@ -66,8 +66,20 @@ class Link:
     flow_control: bool
     window: int  # of reads, as the DUT offers it
     taken: int = 0  # messages of the DUT that the case has looked at
-    floors: Deque[int] = field(default_factory=deque)  # receive Descriptors that were posted before each send Descriptor
+    posts: list[int] = field(default_factory=list)  # when each receive Descriptor was posted to the connection
+    floors: Deque[int] = field(default_factory=deque)  # those that had been taken up when each send Descriptor was posted (V61)
     completions: dict[str, int] = field(default_factory=lambda: {"send": 0, "recv": 0})
+
+    def post(self) -> None:
+        """A receive Descriptor is posted."""
+        self.stream.watch.known.posted += 1
+        self.posts.append(self.t.now_us)
+
+    @property
+    def taken_up(self) -> int:
+        """Receive Descriptors that the DUT must know of by now: queues are processed on their own (V61)."""
+        since = self.t.now_us - self.t.nop_bound_us
+        return self.stream.watch.known.early + sum(at <= since for at in self.posts)
 
     @property
     def reliable(self) -> bool:
@@ -223,14 +235,15 @@ def connect(
 ) -> Link:
     """A VI of the DUT is connected to the tester. Without arguments as the variant says.
 
-    size: MaxTransferSize of the VI. mtu: what the tester proposes or agrees to. flow: the tester's flag, as the DUT's PICS
-    when it is not given. posted: receive Descriptors that the case has posted to the VI before. first: the tester's first
-    Message Number. may_close: an Accept may end the setup, which then raises ClosedAtGreater.
+    size: MaxTransferSize of the VI, or the most that the device has. mtu: what the tester proposes or agrees to. flow: the
+    tester's flag, as the DUT's PICS when it is not given. posted: receive Descriptors that the case has posted to the VI
+    before. first: the tester's first Message Number. may_close: an Accept may end the setup, which then raises ClosedAtGreater.
     """
     role = role or str(t.params.get("role", SERVER if t.pics["server"] else CLIENT))
     level = level or str(t.params.get("level", default_level(t)))
     vi = create(t, level, size) if vi is None else vi
-    mtu = size if mtu is None else mtu
+    own = min(size, int(t.pics["max_transfer_size"]))
+    mtu = own if mtu is None else mtu
     t.tester.cut = cut or str(t.params.get("cut", "whole"))
     flags = attributes_of(t, level, flow)
     number = t.rng.randrange(1 << 16, 1 << 30) if first is None else first
@@ -244,9 +257,9 @@ def connect(
     known = stream.watch.known
     known.reliable, known.delivery, known.flow_control = level != UNRELIABLE, level == DELIVERY, both
     known.posted = known.floor = known.early = posted
-    own = min(size, int(t.pics["max_transfer_size"]))
     link = Link(t, vi, stream, role, level, min(mtu, own), theirs, number, rx, 0, both, ce.window)
     link.ack = filler(t, link)
+    link.completions = {queue: len(t.completed(vi, queue)) for queue in ("send", "recv")}
     return link
 
 

@@ -75,7 +75,7 @@ def post_receive(link: Link, length: int = 4096, region: Optional[Region] = None
     if region is None:
         region = register(t, length + _BEHIND)
         region.posted = length
-    link.stream.watch.known.posted += 1
+    link.post()
     post_receive_to(t, link.vi, region, length, offset)
     t.settle()
     return region
@@ -125,10 +125,12 @@ def segments(
 
 def credit(link: Link) -> None:
     """Wait for a receive Descriptor that the DUT has told of, where flow control is in effect (3.1). One that is posted has to be
-    told to a peer without any (V20).
+    told to a peer without any (V20). Without flow control nothing tells when it is taken up, which may take a while.
     """
     own = link.stream.own
-    if link.flow_control and not link.t.owed(lambda: link.stream.over or own.credits > 0) and not link.stream.watch.left_out:
+    if not link.flow_control:
+        link.t.until(lambda: link.stream.over or own.credits > 0, link.t.nop_bound_us)
+    elif not link.t.owed(lambda: link.stream.over or own.credits > 0) and not link.stream.watch.left_out:
         link.t.absent("VITCP-3.1-28", "the tester has no credit to send with", "the count of what was posted", link.stream)
 
 
@@ -227,7 +229,7 @@ def post_send(
         "immediate": immediate,
         "remote": None if remote is None else {"va": f"{remote[0]:016x}", "handle": remote[1]},
     }
-    link.floors.append(link.stream.watch.known.posted)
+    link.floors.append(link.taken_up)
     code = t.call("VipPostSend", vi=link.vi, descriptor=descriptor).returned()
     t.require(code == "VIP_SUCCESS", "VITCP-2.1-02", "VipPostSend fails", code, "VIP_SUCCESS")
     if settle:
@@ -295,8 +297,8 @@ def message(
 
 
 def _counted(link: Link, now: Message, floor: int) -> None:
-    """Rx Descriptors Posted of a message: it was formed behind the post of its own Descriptor, so that it knows of all before that.
-    Whatever else a device sends it may have formed before a post, and sent after it (V61).
+    """Rx Descriptors Posted of a message: it was formed behind the post of its own Descriptor, so that it knows of all that was
+    taken up before that. Whatever else a device sends it may have formed before a post, and sent after it (V61).
     """
     watch = link.stream.watch
     required = floor - (watch.known.early if watch.left_out else 0)

@@ -237,6 +237,7 @@ class Tester:
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 32):
             raise DutError(f"stream.window: bytes is {str(count)[:30]}, not a number or null")
         stream.window = None if count is None or stream.window is None else stream.window + count
+        self.answered += bool(stream.waiting)
         self._push(stream)
 
     def _close(self, stream: Stream, note: Notification) -> None:

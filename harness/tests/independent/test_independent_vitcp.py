@@ -29,8 +29,11 @@ from .vitcp.rpc import Closed, Server
 from ..inside import InsideDut
 from ..inside import run_all as run_against
 
-CAREFUL = ("one_at_a_time=yes response_delay=1000", "read_window=0", "police=yes", "send_delay=30000 pace=500 cut=100",
-           "completion_order=processing retry_us=2800000",
+CAREFUL = ("one_at_a_time=yes response_delay=1000 receive_window=as-read recv_delay=900000 completion_delay=30000",
+           "read_window=0 most_vis=1 largest=32768 handles=reused receive_window=slowly placing=backwards told_level=delivery",
+           "police=yes lacks=server keepalive=300000 source_port=same close=fin-reset numbers_begin=go-on request_delay=30000",
+           "send_delay=30000 pace=500 cut=100 accept_delay=1000",
+           "completion_order=processing retry_us=2800000 error_at_delivery=silent",
            "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost",
            "division=empty-last unused=rubbish security=16 memory=high more_nops=yes code_beside_good=9 lingers=300000")
 OTHER_READINGS = ("rdma_header=first", "nop_number=counted", "count=each-type", "immediate=first", "compare=text",
@@ -81,7 +84,9 @@ def settings() -> Iterator[str]:
     numbers = {"segment": (16, 64, 65495), "first_number": (0, 0xFFFFFFFE), "nop_delay": (900_000,), "is_code": (7,),
                "read_window": (0, 1, 65535), "response_delay": (1000, 900_000), "send_delay": (30_000,), "pace": (500,),
                "retry_us": (10_000, 2_800_000, 20_000_000), "cut": (1, 13), "security": (16,),
-               "code_beside_good": (9,), "lingers": (300_000,)}
+               "code_beside_good": (9,), "lingers": (300_000,), "response_segment": (333,), "keepalive": (200_000,),
+               "recv_delay": (900_000,), "accept_delay": (900_000,), "request_delay": (900_000,), "refusal_delay": (900_000,),
+               "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "largest": (32_768, 0x8000_0000)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]
         yield from (f"{name}={value}" for value in found)
@@ -121,7 +126,7 @@ def test_it_passes() -> None:
 def test_a_slow_or_careful_endpoint_passes(names: str) -> None:
     results = run_all(*names.split())
     assert wrong(results) == [] and all(r.qualifier is None for r in results)
-    assert sum(r.verdict.value == "pass" for r in results) > 350
+    assert sum(r.verdict.value == "pass" for r in results) > 250
 
 
 @pytest.mark.parametrize("names", OTHER_READINGS)

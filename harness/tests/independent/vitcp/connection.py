@@ -29,8 +29,10 @@ class Outgoing:
     length: int
     descriptor: Optional[Descriptor] = None
     request: Optional[Segment] = None
+    copy: Optional[bytes] = None  # of a read's bytes
     sent: int = 0
     begun: bool = False
+    rested: bool = False  # its last segment was empty
     done: bool = False
     failed: bool = False
 
@@ -51,6 +53,7 @@ class Incoming:
     error: str = ""
     dropped: bool = False
     last_offset: int = 0
+    held: List[Tuple[int, bytes]] = field(default_factory=list)  # where, what: written when the message is whole
 
     def got(self) -> int:
         """Bytes received."""
@@ -75,7 +78,7 @@ class Connection:
         if port.bad("credits-go-on"):
             self.used = vi.before[1]
         self.told, self.taken = told, 0
-        self.base = port.choose.number("first_number")
+        self.base = port.first_number(vi)
         if port.choose("ce_number") == "counted":
             self.base += 1
         self.numbers = {kind: self.base for kind in (SEND, READ_REQUEST, WRITE)}
@@ -101,11 +104,14 @@ class Connection:
         if port.bad("window-of-its-own"):
             self.peer_window = mine.window
         vi.connection = self
+        vi.connections += 1
         stream.on_segment = self.segment
         stream.on_rubbish = lambda why: self.broken()
         stream.on_end = self.ended
         stream.on_room = self.pump
         vi.become("connected")
+        if port.choose.number("keepalive"):
+            port.clock.after(port.choose.number("keepalive"), self.keep_alive)
 
     def bad(self, name: str) -> bool:
         """Whether this mistake is made."""
@@ -122,7 +128,10 @@ class Connection:
 
     def ack(self) -> int:
         """Message ACK (V16)."""
-        if self.vi.attributes.level == 2 and self.port.choose("ack_at_delivery") == "arbitrary":
+        level = self.vi.attributes.level
+        if (level == 2 and self.port.choose("ack_at_delivery") != "number") or (
+            level == 1 and self.port.choose("ack_at_unreliable") == "arbitrary"
+        ):
             return (self.taken * 0x9E3779B1 + 0x7F4A7C15) & MASK32
         if self.good is not None:
             good = self.good
@@ -141,6 +150,7 @@ class Connection:
             self.numbers[mine] = max((self.port.highest + 1) & MASK32, self.numbers[mine])
             self.port.highest = self.numbers[mine]
         number = self.numbers[mine]
+        self.vi.next_number = (number + 1) & MASK32
         step = 2 if self.bad("number-by-two") else 0 if self.bad("number-constant") and number > self.base else 1
         if self.bad("number-by-three-after-write") and kind == WRITE:
             step = 3
@@ -150,6 +160,14 @@ class Connection:
             step = 0
         self.numbers[mine] = (number + step) & MASK32
         return number
+
+    def keep_alive(self) -> None:
+        """A NOP though there may be nothing to tell (3.1), between messages (2.2.2.2.3)."""
+        if self.over:
+            return
+        if self.stream.roomy and self.current is None:
+            self.stream.write(self.head_of(NOP, self.numbers[SEND], flags=END))
+        self.port.clock.after(self.port.choose.number("keepalive"), self.keep_alive)
 
     def posted_receive(self) -> None:
         """One more receive Descriptor."""
@@ -174,7 +192,7 @@ class Connection:
         guard = 0
         while self.stream.roomy and not self.over:
             segment = self.next_segment()
-            if segment is None:
+            if segment is None or self.over:
                 break
             self.stream.write(segment)
             if self.bad("nop-inside") and self.current is not None and not self.current.done:
@@ -215,9 +233,18 @@ class Connection:
             if self.bad("read-completes-when-sent"):
                 self.vi.finish(descriptor, [])
         elif not self.reliable or early or self.bad("completes-when-sent"):
-            self.vi.finish(descriptor, [])
+            self.finish_later(descriptor)
         else:
             self.unacked.append(one)
+
+    def finish_later(self, descriptor: Descriptor) -> None:
+        """A send Descriptor is done, and the application is told in a while."""
+        delay = self.port.choose.number("completion_delay")
+        if not delay:
+            self.vi.finish(descriptor, [])
+            return
+        descriptor.ready, descriptor.rests = [], True
+        self.port.clock.after(delay, lambda: self.vi.tell(descriptor))
 
     def next_segment(self) -> Optional[Segment]:
         """The next segment, of a message or of a Read Response."""
@@ -310,6 +337,8 @@ class Connection:
         if one.kind == READ_REQUEST:
             return self.read_request(one)
         room = 70_000 if self.bad("segments-too-long") else self.port.choose.number("segment")
+        if one.kind == READ_RESPONSE:
+            room = self.port.choose.number("response_segment") or room
         size = min(room, one.length - one.sent)
         division = self.port.choose("division")
         if division == "uneven":
@@ -319,12 +348,18 @@ class Connection:
         first, last = not one.begun, one.sent + size == one.length
         if division == "empty-last" and size:
             last = False
+        if division == "empty-between" and one.begun and not one.rested:
+            size, last = 0, False
+        one.rested = size == 0
         one.begun = True
         segment = self.head_of(one.kind, one.number, offset=one.sent)
         descriptor = one.descriptor
         if one.kind == READ_RESPONSE:
             self.response_header(one, segment)
-            data = self.port.read_region(segment.extra["region"], segment.extra["va"] + one.sent, size)
+            if one.copy is not None:
+                data: Optional[bytes] = one.copy[one.sent: one.sent + size]
+            else:
+                data = self.port.read_region(segment.extra["region"], segment.extra["va"] + one.sent, size)
         else:
             assert descriptor is not None
             data = self.port.gather(self.vi, descriptor, one.sent, size)
@@ -332,7 +367,11 @@ class Connection:
             if one.kind == WRITE:
                 self.write_header(one, descriptor, segment, first)
         if data is None:
-            data, one.failed = bytes(size), True
+            gone = self.port.choose("source_gone")
+            if gone == "closed":
+                one.done = True
+                self.die("VIP_ERROR_CONN_LOST")
+            data, one.failed = b"\x5A" * size if gone == "rubbish" else bytes(size), True
         if one.failed and not self.bad("padding-not-told"):
             segment.flags |= TRANSMIT_ERROR
         segment.payload = data
@@ -399,7 +438,11 @@ class Connection:
     def nop_needed(self) -> bool:
         """An ACK or a count that the other side does not have."""
         owes = self.owes and self.reliable and not self.bad("no-ack-nop")
+        if self.vi.attributes.level == 2 and self.port.choose("ack_at_delivery") == "never":
+            owes = False
         changed = self.credit_checked and self.told != self.posted and not self.bad("no-count-nop")
+        if changed and self.port.choose("nop") == "half":
+            changed = 2 * ((self.told - self.taken) & MASK16) <= self.told
         if changed and (self.port.choose("nop") == "needed" or self.bad("no-count-nop-when-empty")):
             empty = (self.told - self.taken) & MASK16 == 0
             changed = empty if not self.bad("no-count-nop-when-empty") else not empty
@@ -509,7 +552,7 @@ class Connection:
         """The other side has it; a read waits for its response."""
         assert one.descriptor is not None
         if one.kind != READ_REQUEST or self.bad("read-completes-by-ack"):
-            self.vi.finish(one.descriptor, [])
+            self.finish_later(one.descriptor)
 
     def take_message(self, segment: Segment) -> None:
         """A segment of a Send, an RDMA Write or a Read Request."""
@@ -624,7 +667,9 @@ class Connection:
         if segment.offset + len(segment.payload) == now.descriptor.room() and self.bad("full-buffer-is-overlong"):
             now.error = "VIP_STATUS_LENGTH_ERROR"
             return
-        if not self.port.scatter(now.descriptor, segment.offset, segment.payload):
+        if self.port.choose("placing") != "at-once" and not self.bad("payload-corrupted"):
+            now.held.append((segment.offset, segment.payload))
+        elif not self.port.scatter(now.descriptor, segment.offset, segment.payload):
             now.error = "VIP_STATUS_PROTECTION_ERROR"
             if self.reliable:
                 self.not_good(now, DESCRIPTOR_ERROR, None)
@@ -641,7 +686,7 @@ class Connection:
             fits = self.port.inside(region, segment.address, now.length)
         first = next(iter(self.port.vis.values()))
         enabled = (first if self.bad("rights-of-the-first-vi") else self.vi).attributes.write or self.bad("write-not-enabled-taken")
-        if now.length == 0 and end == 0:
+        if now.length == 0 and end == 0 and self.port.choose("empty_rdma") == "free":
             fits = enabled = True  # nothing to be written
         if now.length > self.mtu and not (self.bad("mtu-not-kept") or self.bad("written-beyond-mtu")):
             fits = False
@@ -658,13 +703,26 @@ class Connection:
         if (end > now.length or (segment.flags & END and end != now.length)) and not self.bad("rdma-length-ignored"):
             self.disorder(now)
             return False
-        if region is not None:
+        if region is not None and self.port.choose("placing") != "at-once":
+            now.region, now.address = region, segment.address
+            now.held.append((segment.offset, segment.payload))
+        elif region is not None:
             self.port.put(region, segment.address, segment.offset, segment.payload)
         return True
+
+    def put_held(self, now: Incoming) -> None:
+        """What was held back goes to its place: a message is whole."""
+        for offset, data in now.held[:: -1 if self.port.choose("placing") == "backwards" else 1]:
+            if now.kind == WRITE and now.region is not None:
+                self.port.put(now.region, now.address, offset, data)
+            elif now.descriptor is not None and not now.error and not self.port.scatter(now.descriptor, offset, data):
+                now.error = "VIP_STATUS_PROTECTION_ERROR"
+        now.held.clear()
 
     def whole(self, now: Incoming) -> None:
         """Every byte of a message is there."""
         self.incoming = None
+        self.put_held(now)
         if now.error and self.reliable:
             self.not_good(now, DESCRIPTOR_ERROR, None)
             return
@@ -682,7 +740,9 @@ class Connection:
             self.pump()
             self.port.clock.after(1000, lambda: self.vi.complete("recv", descriptor, [], now.total or 0))
             return
-        length = 0 if now.error else now.total or 0
+        if now.kind == WRITE and self.port.choose("receive_op") == "remote-write":
+            descriptor.named = ["VIP_STATUS_OP_REMOTE_RDMA_WRITE"]
+        length = 0 if now.error and self.port.choose("error_length") == "zero" else now.total or 0
         self.vi.complete("recv", descriptor, [now.error] if now.error else [], length)
         if self.bad("completes-twice"):
             descriptor.status = None
@@ -698,7 +758,7 @@ class Connection:
         if self.bad("read-without-right") and region is not None:
             fits = self.port.inside(region, segment.address, segment.length)
         enabled = self.vi.attributes.read or self.bad("read-not-enabled-taken")
-        if segment.length == 0 and enabled:
+        if segment.length == 0 and enabled and self.port.choose("empty_rdma") == "free":
             fits = True
         if not self.reliable and not self.bad("read-at-unreliable"):
             self.die("VIP_ERROR_CONN_LOST")
@@ -723,7 +783,9 @@ class Connection:
         if self.bad("response-short") and length:
             length -= 1
         number = self.take_number(SEND) if self.bad("response-own-number") else segment.number
-        due = [Outgoing(READ_RESPONSE, number, length, request=segment) for _ in range(2 if self.bad("read-served-twice") else 1)]
+        copy = self.port.read_region(region, segment.address, length) if self.port.choose.yes("read_copies") else None
+        times = 2 if self.bad("read-served-twice") else 1
+        due = [Outgoing(READ_RESPONSE, number, length, request=segment, copy=copy) for _ in range(times)]
         delay = self.port.choose.number("response_delay")
         if delay:
             self.later += len(due)
@@ -790,12 +852,14 @@ class Connection:
                 self.vi.complete("recv", now.descriptor, [], now.got())
                 self.good, self.owes = now.number, True
                 return
-            self.vi.complete("recv", now.descriptor, [now.error or "VIP_STATUS_DESC_FLUSHED_ERROR"])
+            length = now.got() if self.port.choose("error_length") == "received" else 0
+            self.vi.complete("recv", now.descriptor, [now.error or "VIP_STATUS_DESC_FLUSHED_ERROR"], length)
         self.report(now.number, error, code)
 
     def report(self, number: int, error: int, code: Optional[str]) -> None:
         """Say which message was in error and why (3.1), then end the connection."""
-        if self.reliable and not self.bad("errors-not-reported"):
+        silent = self.vi.attributes.level == 2 and self.port.choose("error_at_delivery") == "silent"
+        if self.reliable and not silent and not self.bad("errors-not-reported"):
             named = number + 1 if self.bad("report-names-next") else number
             named = named - 1 if self.bad("report-names-last-good") else named
             segment = self.head_of(NOP, self.numbers[SEND])

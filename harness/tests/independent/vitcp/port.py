@@ -47,7 +47,7 @@ class Port:
         """TCP to the reserved port of a host."""
         self._opened += 1
         if not self.bad("one-source-port"):
-            self._source += 1
+            self._source = self._free_port()
         target = self._source if self.bad("connects-to-another-port") else self.port
         if self.bad("connects-elsewhere"):
             remote = remote[:-1] + bytes([remote[-1] ^ 1])
@@ -56,6 +56,14 @@ class Port:
         self.notify("stream.open", {
             "stream": stream.name, "from": address_json(stream.local), "to": address_json(stream.remote)})
         return stream
+
+    def _free_port(self) -> int:
+        """A source port of which no connection is open."""
+        taken = {stream.local[1] for stream in self.streams.values()}
+        how = self.choose("source_port")
+        ports = range(65535, 1023, -1) if how == "falling" else range(49153, 65536)
+        found = next(one for one in ports if one not in taken)
+        return self._source + 1 if how == "rising" else found
 
     def forget(self, stream: Stream) -> None:
         """It is closed on our side."""
@@ -79,8 +87,22 @@ class Port:
     def new_conn(self, passive: Passive) -> int:
         """A request for VipConnectAccept."""
         self._conn += 1
-        self.conns[self._conn] = passive
-        return self._conn
+        number = self._conn
+        if self.choose("handles") == "reused":
+            number = next(n for n in range(1, len(self.conns) + 2) if n not in self.conns)
+        self.conns[number] = passive
+        return number
+
+    def told_level(self) -> int:
+        """What the application is told for a Reliable flag (V15, V68)."""
+        return 2 if self.choose("told_level") == "delivery" else 3
+
+    def first_number(self, vi: Optional[Vi] = None) -> int:
+        """The first Message Number of a connection of this VI, which may be varied (3.1)."""
+        begin, how = self.choose.number("first_number"), self.choose("numbers_begin")
+        if vi is None or how == "same" or vi.connections == 0:
+            return begin
+        return vi.next_number if how == "go-on" else (begin + 0x9E3779B1 * vi.connections) & 0xFFFFFFFF
 
     # ---- memory ----
 

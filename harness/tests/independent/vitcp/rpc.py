@@ -17,7 +17,7 @@ from .port import Port, host_of
 from .setup import Address
 from .stream import Stream
 from .vi import Attributes
-from .vipl import CALLS, MAX_TRANSFER, Vipl
+from .vipl import CALLS, Vipl
 
 PARSE, REQUEST, METHOD, PARAMS, NO_RESET, GONE = -32700, -32600, -32601, -32602, -32000, -32001
 ANSWERS_FIRST = ("VipPostSend", "VipPostRecv")
@@ -208,10 +208,10 @@ class Server:
             raise BadParams("protocol 2 only")
         yes = ("client", "server", "peer_to_peer", "unreliable_delivery", "reliable_delivery", "reliable_reception", "send",
                "rdma_write", "rdma_read", "immediate_data", "tcp", "ipv6")
-        pics = {**dict.fromkeys(yes, True), "flow_control": self.choose.yes("flow_control"), "max_transfer_size": MAX_TRANSFER,
-                "max_vis": 64, "nop_bound_us": 1_000_000, "discriminator_bytes": 16}
-        for name in ("nop_bound_us", "discriminator_bytes"):
-            pics.pop(name)
+        pics = {**dict.fromkeys(yes, True), "flow_control": self.choose.yes("flow_control"),
+                "max_transfer_size": self.choose.number("largest"), "max_vis": self.choose.number("most_vis")}
+        if self.choose("lacks") in pics:
+            pics[self.choose("lacks")] = False
         return {"protocol": 2, "wires": ["tcp"], "implementation": "independent VI/TCP endpoint", "version": "1",
                 "clock": "virtual", "pics": pics}
 

@@ -25,11 +25,11 @@ class Address:
         return {"host": self.host.hex(), "discriminator": self.discriminator.hex()}
 
 
-def attributes_of(setup: Setup) -> Attributes:
-    """The other side's VI Attributes (V15)."""
+def attributes_of(setup: Setup, level: int) -> Attributes:
+    """The other side's VI Attributes; level: what the Reliable flag becomes (V15)."""
     flags = setup.attributes
     return Attributes(
-        3 if flags & wire.RELIABLE else 1, setup.mtu, bool(flags & wire.WRITE_ENABLE), bool(flags & wire.READ_ENABLE),
+        level if flags & wire.RELIABLE else 1, setup.mtu, bool(flags & wire.WRITE_ENABLE), bool(flags & wire.READ_ENABLE),
     )
 
 
@@ -52,7 +52,7 @@ def ce(port: "Port", kind: int, setup: Optional[Setup], vi: Optional[Vi] = None)
     early = port.choose("early_posts") == "counted"
     count = len(vi.open("recv")) if vi is not None and early and port.choose("first_count") == "setup" else 0
     end = wire.END if port.choose("end_of_nop") == "set" else 0
-    return Segment(kind, port.choose.number("first_number"), flags=end, rx=count, setup=setup)
+    return Segment(kind, port.first_number(vi), flags=end, rx=count, setup=setup)
 
 
 class Active:
@@ -82,10 +82,20 @@ class Active:
         stream.on_end = self.closed
 
     def opened(self, stream: Stream) -> None:
-        """TCP is established: Connect Request, Pending Accept."""
+        """TCP is established."""
         if self.over or self.stream is None:
             if not self.port.bad("attempts-after-timeout"):
                 stream.close()
+            return
+        delay = self.port.choose.number("request_delay")
+        if delay:
+            self.port.clock.after(delay, lambda: self.request(stream))
+        else:
+            self.request(stream)
+
+    def request(self, stream: Stream) -> None:
+        """Connect Request, Pending Accept."""
+        if self.over or self.stream is not stream:
             return
         mine = self.mine()
         if self.port.bad("nop-before-request"):
@@ -187,7 +197,7 @@ class Active:
             return
         stream = self.stream
         connection = Connection(self.port, self.vi, stream, self.mine(), theirs, agreed, segment.rx, self.told)
-        told = self.vi.attributes if self.port.bad("answer-tells-own") else attributes_of(theirs)
+        told = self.vi.attributes if self.port.bad("answer-tells-own") else attributes_of(theirs, self.port.told_level())
         if self.port.bad("answer-tells-proposal"):
             told.size = proposed
         self.end("VIP_SUCCESS", RemoteViAttribs=told)
@@ -278,7 +288,7 @@ class Wait:
         number = self.port.new_conn(passive)
         calling = theirs.called if self.port.bad("tells-called-as-calling") else theirs.calling
         host = self.local.host if self.port.bad("tells-own-host") else passive.stream.remote[0]
-        told = attributes_of(theirs)
+        told = attributes_of(theirs, self.port.told_level())
         if self.port.bad("tells-no-attributes"):
             told = Attributes(1, 65536)
         if self.port.bad("tells-own-mtu"):
@@ -408,7 +418,7 @@ class Passive:
                 return
             mine.give_up()
             self.accept(vi)
-            mine.end("VIP_SUCCESS", RemoteViAttribs=attributes_of(theirs))
+            mine.end("VIP_SUCCESS", RemoteViAttribs=attributes_of(theirs, self.port.told_level()))
             return
         self.refuse(NO_MATCH)
 
@@ -458,11 +468,20 @@ class Passive:
             self.stream.feed()
 
     def refuse(self, kind: int) -> None:
+        """Connect Reject or Connect No Match, and the end, in a while."""
+        delay = self.port.choose.number("refusal_delay")
+        self.over = True
+        self.timer.cancel()
+        if delay:
+            self.port.clock.after(delay, lambda: self.refuse_now(kind))
+        else:
+            self.refuse_now(kind)
+
+    def refuse_now(self, kind: int) -> None:
         """Connect Reject or Connect No Match, and the end."""
         full = self.port.choose("refusal_header") == "full"
         theirs = self.theirs or Setup()
         mine = Setup(theirs.attributes, theirs.mtu, theirs.calling[:16], 0, theirs.called[:16]) if full else None
-        self.over = True
         self.stream.held = False
         self.stream.write(ce(self.port, kind, mine))
         if self.port.bad("nop-behind-refusal"):

@@ -30,6 +30,8 @@ class Stream:
         self.window: Optional[int] = FIRST_WINDOW
         self._lingered = False
         self._resting = False  # it paces what it sends
+        self._joining = False  # it waits for more to send
+        self._read = 0  # bytes that the window has not been opened for again
         self.held = False  # what comes is kept and not looked at (V72)
         self._in = bytearray()
         self._out = bytearray()
@@ -43,14 +45,16 @@ class Stream:
     def opened(self) -> None:
         """TCP is established."""
         self.is_open = True
-        self.port.notify("stream.window", {"stream": self.name, "bytes": None})
+        if self.port.choose("receive_window") == "open":
+            self.port.notify("stream.window", {"stream": self.name, "bytes": None})
 
     # Out
 
     @property
     def roomy(self) -> bool:
-        """Whether a segment can be formed now: nothing waits and the window is not closed (V61)."""
-        return self.is_open and not self.closing and not self._out and self.window != 0
+        """Whether a segment can be formed now: nothing waits but for more, and the window is not closed (V61)."""
+        free = not self._out or (self._joining and len(self._out) < 20_000)
+        return self.is_open and not self.closing and free and self.window != 0
 
     def write(self, segment: Segment) -> None:
         """A segment goes out as soon as the window lets it."""
@@ -58,9 +62,16 @@ class Stream:
             if self.port.choose("unused") == "rubbish":
                 _fill(segment)
             self._out += self.port.faults.bytes_of(segment)
-            self._flush()
+            wait = self.port.choose.number("join")
+            if wait and not self._joining:
+                self._joining = True
+                self.port.clock.after(wait, self._joined)
+            elif not wait:
+                self._flush()
 
     def _flush(self) -> None:
+        if self._joining:
+            return
         longest, pace = self.port.choose.number("cut"), self.port.choose.number("pace")
         while self._out and self.window != 0 and not self._resting:
             piece = self._out[: longest if self.window is None else min(longest, self.window)]
@@ -73,6 +84,13 @@ class Stream:
                 self.port.clock.after(pace, self._rested)
         if not self._out and self.closing:
             self._end(self.port.choose("close"))
+
+    def _joined(self) -> None:
+        self._joining = False
+        if self.is_open:
+            self._flush()
+            if self.roomy:
+                self.on_room()
 
     def _rested(self) -> None:
         self._resting = False
@@ -101,6 +119,7 @@ class Stream:
             self.port.clock.after(lingers, self.close)
             return
         self.closing = True
+        self._joining = False
         if self._out and not self.port.choose.number("pace"):
             self.port.clock.after(LINGER_US, lambda: self._end("reset"))
         self._flush()
@@ -109,7 +128,9 @@ class Stream:
         if self.is_open:
             self.is_open = False
             self._out.clear()
-            self.port.notify("stream.close", {"stream": self.name, "how": how})
+            first, _, then = how.partition("-")
+            for one in (first, then) if then else (first,):
+                self.port.notify("stream.close", {"stream": self.name, "how": one})
             self.port.forget(self)
 
     # In
@@ -119,7 +140,22 @@ class Stream:
         if self.closing or not self.is_open:
             return
         self._in += data
+        self._grant(len(data))
         self.feed()
+
+    def _grant(self, count: int) -> None:
+        how, self._read = self.port.choose("receive_window"), self._read + count
+        if how == "open" or (how == "slowly" and self._read < FIRST_WINDOW // 2):
+            return
+        if how == "slowly":
+            self.port.clock.after(1000, self._give)
+        else:
+            self._give()
+
+    def _give(self) -> None:
+        if self.is_open and self._read:
+            self.port.notify("stream.window", {"stream": self.name, "bytes": self._read})
+            self._read = 0
 
     def feed(self) -> None:
         """Look at what has arrived."""

@@ -76,7 +76,8 @@ class Descriptor:
     ready: Optional[List[str]] = None
     length: int = 0
     started: bool = False
-    rests: bool = False  # it has not been taken up
+    rests: bool = False  # it has not been taken up, or is done and has not been told of
+    named: List[str] = field(default_factory=list)  # its operation, where it is not that of the queue
 
     def room(self) -> int:
         """Bytes its segments span."""
@@ -100,6 +101,8 @@ class Vi:
     peer: Optional[Tuple[str, Dict[str, Any]]] = None  # how a peer's attempt ended
     waiter: Optional[Call] = None
     before: Tuple[int, int] = (0, 0)  # counts of the connection before: posted, used
+    connections: int = 0  # so many it has had
+    next_number: int = 0  # Message Number behind the last one sent
     first_size: int = 0  # agreed on the first connection, for a fault
     queues: Dict[str, List[Descriptor]] = field(default_factory=lambda: {"send": [], "recv": []})
 
@@ -116,24 +119,30 @@ class Vi:
 
     def head(self) -> Optional[Descriptor]:
         """The first receive Descriptor that is still open."""
-        return next(iter(self.open("recv")[:: -1 if self.port.bad("newest-receive-first") else 1]), None)
+        taken_up = [d for d in self.open("recv") if not d.rests]
+        return next(iter(taken_up[:: -1 if self.port.bad("newest-receive-first") else 1]), None)
 
     def finish(self, descriptor: Descriptor, errors: List[str]) -> None:
         """A Descriptor of the send queue is done; it completes in the order of the queue."""
-        descriptor.ready = errors
+        descriptor.ready, descriptor.rests = errors, False
         if self.port.choose("completion_order") == "processing":
             self.complete("send", descriptor, errors)
             return
         for one in self.open("send"):
-            if one.ready is None:
+            if one.ready is None or one.rests:
                 break
             self.complete("send", one, one.ready)
+
+    def tell(self, descriptor: Descriptor) -> None:
+        """The application is told of a Descriptor that was done some time ago."""
+        if descriptor.status is None:
+            self.finish(descriptor, descriptor.ready or [])
 
     def complete(self, queue: str, descriptor: Descriptor, errors: List[str], length: int = 0) -> None:
         """Complete a Descriptor; `length` counts for what was received."""
         if descriptor.status is not None:
             return
-        names = ["VIP_STATUS_DONE"] + errors + OP_NAMES.get(descriptor.op, [])
+        names = ["VIP_STATUS_DONE"] + errors + (descriptor.named or OP_NAMES.get(descriptor.op, []))
         if queue == "recv":
             descriptor.length = length
             if self.port.bad("immediate-always") and descriptor.immediate is None:
@@ -146,11 +155,14 @@ class Vi:
         descriptor.status = names
         self.port.notify("completion", {"vi": self.number, "queue": queue, **descriptor.report()})
 
-    def flush(self, *queues: str) -> None:
-        """All that is posted completes with Descriptor Flushed."""
+    def flush(self, *queues: str, first: str = FLUSHED) -> None:
+        """All that is posted completes with Descriptor Flushed; what is done and was not told of completes well."""
         for queue in queues or ("send", "recv"):
+            told = True
             for descriptor in self.open(queue):
-                self.complete(queue, descriptor, [FLUSHED])
+                told = told and descriptor.ready is not None
+                self.complete(queue, descriptor, (descriptor.ready or []) if told else [first])
+                first = first if told else FLUSHED
 
     def fail(self, code: Optional[str], lost: bool = True) -> None:
         """To the Error state; `code` says why, and that the connection is lost is said as well, or alone."""
@@ -160,7 +172,8 @@ class Vi:
             self.become("error")
         self.connection = None
         if not self.port.bad("no-flush"):
-            self.flush()
+            transport = code is None and self.port.choose("lost_status") == "transport"
+            self.flush(first="VIP_STATUS_TRANSPORT_ERROR" if transport else FLUSHED)
         how = self.port.choose("lost")
         codes = [code] if code else ["VIP_ERROR_CONN_LOST"]
         if code and how != "specific":

@@ -9,7 +9,7 @@ from .port import Port
 from .setup import REJECT, Active, Address, Passive, Wait
 from .vi import FLUSHED, LEVELS, STATE_NAMES, Attributes, Call, Descriptor, Memory, Vi
 
-MAX_TRANSFER = 1 << 22
+OF_LEVEL = {1: "unreliable_delivery", 2: "reliable_delivery", 3: "reliable_reception"}
 LEVEL_NUMBERS = {name: number for number, name in LEVELS.items()}
 Handler = Callable[[Params, Call], None]
 
@@ -31,7 +31,9 @@ class Vipl:
         self._next: Dict[str, int] = {}
         self.calls: Dict[str, Handler] = {name: getattr(self, method) for name, method in CALLS.items()}
 
-    def _number(self, what: str) -> int:
+    def _number(self, what: str, taken: Dict[int, Any]) -> int:
+        if self.port.choose("handles") == "reused":
+            return next(n for n in range(1, len(taken) + 2) if n not in taken)
         self._next[what] = self._next.get(what, 0) + 1
         return self._next[what]
 
@@ -54,14 +56,20 @@ class Vipl:
     def _create_vi(self, params: Params, call: Call) -> None:
         wanted = need(params, "ViAttribs", dict, {})
         level = LEVEL_NUMBERS.get(need(wanted, "ReliabilityLevel", str, LEVELS[1]))
-        size = natural(wanted, "MaxTransferSize", MAX_TRANSFER)
+        size = natural(wanted, "MaxTransferSize", self.port.choose.number("largest"))
         read = need(wanted, "EnableRdmaRead", bool, False)
-        if level is None:
+        write = need(wanted, "EnableRdmaWrite", bool, False)
+        lacks, largest = self.port.choose("lacks"), self.port.choose.number("largest")
+        if level is None or lacks == OF_LEVEL[level]:
             raise Refused("VIP_INVALID_RELIABILITY_LEVEL")
-        if not 0 < size <= MAX_TRANSFER:
+        if not 0 < size <= largest:
             raise Refused("VIP_INVALID_MTU")
-        attributes = Attributes(level, size, need(wanted, "EnableRdmaWrite", bool, False), read)
-        vi = Vi(self.port, self._number("vi"), attributes)
+        if (write and lacks == "rdma_write") or (read and lacks == "rdma_read"):
+            raise Refused("VIP_INVALID_RDMAREAD" if read else "VIP_INVALID_RDMAWRITE")
+        if len(self.port.vis) >= self.port.choose.number("most_vis"):
+            raise Refused("VIP_ERROR_RESOURCE")
+        attributes = Attributes(level, size, write, read)
+        vi = Vi(self.port, self._number("vi", self.port.vis), attributes)
         self.port.vis[vi.number] = vi
         self.port.listening = True
         call.reply("VIP_SUCCESS", vi=vi.number)
@@ -128,8 +136,23 @@ class Vipl:
             passive.refuse(REJECT) if self.port.choose("zero_mtu") == "reject" else passive.close()
             raise Refused("VIP_INVALID_MTU")
         del self.port.conns[number]
-        if not self.port.bad("accept-fails"):
+        delay = self.port.choose.number("accept_delay")
+        if self.port.bad("accept-fails"):
+            call.reply("VIP_SUCCESS")
+        elif delay:
+            vi.become("pending-connect")
+            self.port.clock.after(delay, lambda: self._accept_later(passive, vi, call))
+        else:
             passive.accept(vi)
+            call.reply("VIP_SUCCESS")
+
+    @staticmethod
+    def _accept_later(passive: Passive, vi: Vi, call: Call) -> None:
+        if passive.over or vi.state != "pending-connect":
+            vi.become("idle")
+            call.reply("VIP_TIMEOUT")
+            return
+        passive.accept(vi)
         call.reply("VIP_SUCCESS")
 
     def _connect_reject(self, params: Params, call: Call) -> None:
@@ -193,7 +216,7 @@ class Vipl:
         write, read = need(params, "rdma_write", bool, False), need(params, "rdma_read", bool, False)
         if not length or not fill:
             raise Refused("VIP_INVALID_PARAMETER")
-        number = self._number("mem")
+        number = self._number("mem", self.port.memory)
         data = bytearray((fill * (length // len(fill) + 1))[:length])
         where, handle = {
             "plain": (number << 32 | 0x1000, 0xA000 + number), "low": (number * 0x4000000, number - 1),
@@ -208,9 +231,19 @@ class Vipl:
         if self.port.bad("handles-live-on"):
             call.reply("VIP_SUCCESS" if number in self.port.memory else "VIP_INVALID_PARAMETER")
             return
+        if self.port.choose("held_memory") == "stays" and self._in_use(number):
+            raise Refused("VIP_ERROR_RESOURCE")
         if self.port.memory.pop(number, None) is None:
             raise Refused("VIP_INVALID_PARAMETER")
         call.reply("VIP_SUCCESS")
+
+    def _in_use(self, number: int) -> bool:
+        """Whether a message under way has bytes there."""
+        region, lines = self.port.memory.get(number), [vi.connection for vi in self.port.vis.values() if vi.connection]
+        due = [one for line in lines for one in (line.current, line.response, *line.queue) if one is not None]
+        sent = [d for vi in self.port.vis.values() for d in vi.open("send") if d.started]
+        asked = [one.request.handle for one in due if one.request is not None]
+        return region is not None and (region.handle in asked or any(mem == number for d in sent for mem, _, _ in d.segments))
 
     def _region(self, params: Params, length: int) -> Tuple[bytearray, int]:
         region = self.port.memory.get(need(params, "mem", int))
@@ -288,7 +321,16 @@ class Vipl:
             vi.complete("recv", descriptor, ["VIP_STATUS_FORMAT_ERROR"])
         elif vi.state == "error" and not self.port.bad("keeps-in-error"):
             vi.complete("recv", descriptor, [FLUSHED])
+        elif vi.connection is not None and self.port.choose.number("recv_delay"):
+            descriptor.rests = True
+            self.port.clock.after(self.port.choose.number("recv_delay"), lambda: self._take_up_receive(vi, descriptor))
         elif vi.connection is not None:
+            vi.connection.posted_receive()
+
+    @staticmethod
+    def _take_up_receive(vi: Vi, descriptor: Descriptor) -> None:
+        descriptor.rests = False
+        if vi.connection is not None and descriptor.status is None:
             vi.connection.posted_receive()
 
     def _send_done(self, params: Params, call: Call) -> None:
