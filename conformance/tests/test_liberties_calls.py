@@ -28,7 +28,8 @@ def test_five_hundred_providers_fail_nothing(book: str, capsys: pytest.CaptureFi
 
 
 def test_every_choice_is_mixed_and_seeds_differ() -> None:
-    assert set(LIBERTIES) == set(Choices.__dataclass_fields__) and set(BOOKS["verbs"].liberties) == {"flavour", *CHOICES}
+    assert set(LIBERTIES) == set(Choices.__dataclass_fields__)
+    assert set(BOOKS["verbs"].liberties) == {"flavour", *CHOICES} - {"rereg"}
     for book in BOOKS.values():
         mixtures = [chosen(book, random.Random(seed)) for seed in range(300)]
         assert {setting.partition("=")[0] for mixture in mixtures for setting in mixture} == set(book.liberties)

@@ -2,7 +2,7 @@
 
 Usage: python3 -m conformance.tests.liberties.calls_mixer {vipl,verbs} [--providers N] [--first N] [--cases N] [--jobs N]
        [--only NAME=VALUE[,NAME=VALUE]] [--case ID]
-Exit status: 0 no case failed or ended in an error, 1 otherwise, 2 wrong usage.
+Exit status: 0 no case failed or ended in an error and at most 1 % were inconclusive, 1 otherwise, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ from harness.tests.inside import InsideDut
 from ..verbs_inside import model
 from .mixer import Judged, fewest
 
-_MOST = 6  # liberties of one provider
+_MOST = 10  # liberties of one provider
+_MOST_INCONCLUSIVE = 0.01
+#: How a case begins that ends because the provider told that it has less; these are counted apart.
+_LACKING = ("the provider has ", "the provider says ", "MaxSegmentsPerDesc is ")
 _R_A_TOV_US = 500_000
 
 
@@ -45,6 +48,8 @@ class Book:
     """What is mixed for a standard of calls, and how a provider with it is made."""
 
     protocol: Protocol
+    select: str
+    """Its cases that one process can serve."""
     liberties: Mapping[str, Sequence[Any]]
     make: Callable[[Sequence[str]], Dut]
 
@@ -61,9 +66,15 @@ def _verbs(settings: Sequence[str]) -> Dut:
     return model(flavour, [setting for setting in settings if not setting.startswith("flavour=")], None)
 
 
+#: A provider of iWARP without Reregister or Modify CQ breaks a row (B61, B63): that is no liberty.
 BOOKS = {
-    "vipl": Book(VIPL, LIBERTIES, _vipl),
-    "verbs": Book(VERBS, {"flavour": ("ib",), **{name: values[1:] for name, (values, _) in CHOICES.items()}}, _verbs),
+    "vipl": Book(VIPL, "VIPL.*,not VIPL.P3", LIBERTIES, _vipl),
+    "verbs": Book(
+        VERBS, "VERBS.*,not VERBS.16/killed,not VERBS.80/stopped,not VERBS.95/killed",
+        {**{name: values[1:] for name, (values, _) in CHOICES.items() if name != "rereg"}, "resize_cq": ("kept",),
+         "flavour": ("ib",)},
+        _verbs,
+    ),
 }  # fmt: skip
 
 
@@ -95,11 +106,12 @@ def run_provider(
         dut = book.make(settings)
         pics = complete(dut.pics, "hello")
         dut.close()
-        every = select(list(book.protocol.cases()), case_id or f"{'VIPL' if name == 'vipl' else 'VERBS'}.*")
+        every = select(list(book.protocol.cases()), case_id or book.select)
         possible = [(case, variant) for case, variant in every if not_applicable(case, variant, pics) is None]
         for case, variant in rng.sample(possible, min(cases, len(possible))) if cases else possible:
             result = judge(settings, case, variant)
-            counts[result.verdict.value] += 1
+            lacking = result.verdict is Verdict.INCONCLUSIVE and result.reason.startswith(_LACKING)
+            counts["lacking" if lacking else result.verdict.value] += 1
             if result.verdict in (Verdict.FAIL, Verdict.ERROR):
                 blamed = fewest(settings, lambda names: judge(names, case, variant).verdict is result.verdict)  # noqa: B023
                 judged.append(Judged(seed, " ".join(settings), result.id, result.verdict.value, result.reason, blamed))
@@ -132,7 +144,7 @@ def main(argv: list[str]) -> int:
             for one in judged:
                 print(one, flush=True)
     print(f"{options.providers} providers of {options.book}, {sum(counts.values())} variants: {dict(counts)}")
-    return 1 if accused else 0
+    return 1 if accused or counts["inconclusive"] > _MOST_INCONCLUSIVE * sum(counts.values()) else 0
 
 
 if __name__ == "__main__":

@@ -112,6 +112,7 @@ def writes(t: Calls) -> None:
     waiting = p.b.recv(p.dst.part(0, 64))
     for i, (length, offset) in enumerate(((0, 64), (1, 64), (300, 65), (1000, 127), (4097, 4095), (20000, 1024))):
         p.src.fill(i, 0, max(length, 1))
+        dst = guarded(p) if p.level == UD else dst  # what was lost may come at any time (S 2.5.1)
         for _ in range(3 if p.level == UD else 1):
             p.a.rdma("write", dst.remote(offset), *split(p.src, 0, length, gather))
             p.a.good("Send", "S2.3.2-06", "an RDMA Write")
@@ -501,9 +502,10 @@ def big_cq(t: Calls) -> None:
     most, spare = one.number("MaxCQEntries"), one.cq(8)
     if most < 0xFFFFFFFF and one.code("VipCreateCQ", EntryCount=most + 1) not in (RESOURCE, "VIP_INVALID_PARAMETER", OK):
         t.require(False, "S3.4-05", f"VipCreateCQ of {most + 1} entries", "another code", RESOURCE)
-    share = min(256, one.number("MaxDescriptorsPerQueue") or 64)
+    most = min(256, one.number("MaxDescriptorsPerQueue") or 64)
     mem, back, count = one.mem(64), other.mem(64), 0
-    for _ in range(min(16, -(-1024 // share))):
+    for _ in range(min(16, -(-1024 // most))):
+        share = min(most, 1024 - count)
         vi, peer = one.vi(level, recv_cq=cq), other.vi(level)
         connect(vi, peer)
         for _ in range(share):

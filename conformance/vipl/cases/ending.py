@@ -53,11 +53,13 @@ def disconnect_with_work(t: Calls) -> None:
         alive(t)
         return
     p = pair(t, level, ends=(one, other))
-    first = p.a.recv(p.back.part(0, 64))
+    place = one.mem(128)
+    at = -place.va % 64
+    first = p.a.recv(p.back.part(0, 64), at={"mem": place.mem, "offset": at})
     p.dst.fill(21, 0, 64)
     p.b.send(p.dst.part(0, 64))
     p.b.reap("Send")
-    t.wait(t.quiet_us)
+    t.until(lambda: bool(place.read(at + 28, 1)[0] & 1), t.settle_us if level == UD else t.async_us)  # DONE (S 6.4.2)
     rest = [p.a.recv(p.back.part(64 * i, 64)) for i in range(1, 8)]
     t.codes("G3.3.5-06", "VipDisconnect", p.a.disconnect(), OK)
     t.require(p.a.state() == IDLE, "G3.3.5-01", "the state", p.a.state(), IDLE)

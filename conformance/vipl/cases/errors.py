@@ -201,8 +201,10 @@ def length_errors(t: Calls) -> None:
         if p.level == UD:
             t.lack("there is no RDMA Read at this level")
     most = p.a.node.number("MaxSegmentsPerDesc")
-    p.dst.fill(3)
-    p.b.recv(p.dst.part(12000, 64))
+    dst = p.b.node.mem(2 * SIZE)  # so that nothing but the length is wrong
+    dst.fill(3)
+    offset, room = (0, SIZE + 1) if how == "vi-maximum" else (12000, 64)
+    p.b.recv(dst.part(offset, room))
     row = "G5.2-12"
     other: dict[str, Any] = {}
     segments = [p.src.part(0, 40), p.src.part(100, 24)]
@@ -219,9 +221,9 @@ def length_errors(t: Calls) -> None:
         segments = [p.src.part(i, 1) for i in range(most + 1)]
     if how == "segments":  # the address segment counts, too (A16)
         segments.append(p.src.part(0, 1)) if op != "send" else None
-        room = p.a.node.mem(32768)
-        given = {"at": {"mem": room.mem, "offset": 0}}
-    number = p.a.send(*segments, **given) if op == "send" else p.a.rdma(op, p.dst.remote(), *segments, **given)
+        place = p.a.node.mem(32768)
+        given = {"at": {"mem": place.mem, "offset": 0}}
+    number = p.a.send(*segments, **given) if op == "send" else p.a.rdma(op, dst.remote(), *segments, **given)
     what = f"a Descriptor whose Length or count is wrong ({how})"
     nic_most = p.a.node.number("MaxTransferSize")
     if how == "vi-maximum" and nic_most > SIZE:
@@ -233,7 +235,7 @@ def length_errors(t: Calls) -> None:
         t.require(got.descriptor == number and LENGTH in got.errors, row, what, got, LENGTH)
     else:
         faulty(t, p, p.a, "Send", number, LENGTH, row, what, other)
-    t.require(p.dst.wrong_around(3, 12000, 64) == 0, row, "memory of the other end", "changed", "as before")
+    t.require(dst.wrong_around(3, offset, room) == 0, row, "memory of the other end", "changed", "as before")
     t.require(not p.b.done("Recv").good, row, "a receive at the other end", "filled", "is not filled")
     if p.level != UD:
         after_local(t, p, p.a)
@@ -301,6 +303,8 @@ def empty_queue(t: Calls) -> None:
             t.require(said.get("code") in ("VIP_ERROR_RECVQ_EMPTY", LOST), "G3.8.1-08", "the code of a callback", said.get("code"),
                       f"VIP_ERROR_RECVQ_EMPTY or {LOST}")  # fmt: skip
     if p.b.state() == CONNECTED:
+        if p.level == UD:  # the message may be on its way, if not unduly long (S 2.5.1)
+            t.wait(t.settle_us)
         p.b.recv(p.dst.part(0, 64))
         t.wait(t.quiet_us)
         got = p.b.done("Recv")

@@ -1,10 +1,12 @@
-"""Which Descriptors the provider can write: those that lie where their VI may reach (G 3.8.1)."""
+"""What the calls of a case have made: the level of each VI, and which Descriptors the provider can write (G 3.8.1)."""
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping, Optional
 
 from fcvi.engine.upper_tester import Call
+
+from .declare import UD
 
 _ALIGNMENT = 64  # G 5.1
 Number = tuple[int, Any]  # of an end, and of a thing there
@@ -16,6 +18,7 @@ class Reach:
     def __init__(self, calls: Iterable[Call] = ()) -> None:
         self._tag_of_mem: dict[Number, Any] = {}
         self._tag_of_vi: dict[Number, Any] = {}
+        self._level: dict[Number, Any] = {}
         self._place: dict[Number, tuple[Any, Number]] = {}  # of a Descriptor of the case's own: VI, memory
         self._unfit: set[Number] = set()
         for call in calls:
@@ -31,7 +34,9 @@ class Reach:
         elif call.method == "VipDeregisterMem":
             self._tag_of_mem.pop((end, given.get("mem")), None)
         elif call.method in ("VipCreateVi", "VipSetViAttributes"):
-            self._tag_of_vi[end, told.get("vi", given.get("vi"))] = _tag(given.get("ViAttribs"))
+            vi = end, told.get("vi", given.get("vi"))
+            self._tag_of_vi[vi] = _tag(given.get("ViAttribs"))
+            self._level[vi] = (given.get("ViAttribs") or {}).get("ReliabilityLevel", UD)
         elif call.method.startswith("VipPost"):
             self._posted(end, told.get("descriptor"), given)
 
@@ -42,6 +47,11 @@ class Reach:
         self._place[end, number] = given.get("vi"), (end, at.get("mem"))
         if at.get("offset", 0) % _ALIGNMENT or "va" in at or "handle" in at or not self.writes(end, number):
             self._unfit.add((end, number))
+
+    def level(self, end: int, vi: Any) -> Optional[str]:
+        """The level of a VI; None of one that is not known."""
+        level: Optional[str] = self._level.get((end, vi))
+        return level
 
     def writes(self, end: int, number: Any) -> bool:
         """Whether the provider can write this Descriptor now."""

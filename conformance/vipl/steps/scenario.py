@@ -30,8 +30,6 @@ class Calls(CallScenario):
 
     def __init__(self, *of_the_run: Any) -> None:
         self.made: list[Call] = []
-        #: Level of each VI, as it was made; None where the case gave something else.
-        self.level_of: dict[tuple[int, int], Optional[str]] = {}
         super().__init__(*of_the_run)
         self.a: Any = None  # the nodes of both ends, when they are opened
         self.b: Any = None
@@ -103,9 +101,6 @@ class Calls(CallScenario):
     def start(self, method: str, **params: Any) -> Call:
         call = super().start(method, **params)
         self.made.append(call)
-        if method == "VipCreateVi" and call.reply.done and "vi" in call.reply.result:
-            level = params.get("ViAttribs", {}).get("ReliabilityLevel", UD)
-            self.level_of[params.get("end", 0), call.reply.result["vi"]] = level
         return call
 
     def _posted(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
@@ -121,7 +116,7 @@ class Calls(CallScenario):
         op = _POSTED.get(str((posted or {}).get("op")))
         if posted is None or op is None or not isinstance(word, int) or not word & 1:
             return
-        if op == 0 and level != UD:
+        if op == 0 and level in (RD, RR):
             self.require(not word & _RDMA_PROT, "G5.2-33", "RDMA_PROT in a Send", hex(word), "clear")
         plain = posted.get("op") == "rdma-write" and posted.get("immediate") is None and "Control" not in posted
         if level == RR and (op == _READ_OP or plain):
@@ -151,7 +146,7 @@ class Calls(CallScenario):
             found = result.get("DescriptorPtr")
             if call.method[3:] in ("SendDone", "SendWait", "RecvDone", "RecvWait") and isinstance(found, dict):
                 end = call.params.get("end", 0)
-                level = self.level_of.get((end, call.params.get("vi", -1)))
+                level = reach.level(end, call.params.get("vi"))
                 if proof.ACTIVE is not None:
                     proof.ACTIVE.look("return", call)
                 if reach.writes(end, found.get("descriptor")):
@@ -160,7 +155,7 @@ class Calls(CallScenario):
             found = told.get("DescriptorPtr")
             handed = isinstance(found, dict) and told.get("what") in ("VipSendNotify", "VipRecvNotify")
             if isinstance(found, dict) and handed and reach.writes(told.end, found.get("descriptor")):
-                level = self.level_of.get((told.end, told.params.get("vi", -1)))
+                level = reach.level(told.end, told.params.get("vi"))
                 yield told.end, str(told.get("what"))[3:7].lower(), level, "", found
 
     def conclude(self) -> None:

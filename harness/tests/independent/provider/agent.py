@@ -122,6 +122,8 @@ class Agent:
         thread, began = self.threads.current, self.threads.clock.now_us()
         thread.call = method
         try:
+            if self.choices.calls_take_s and method.startswith("Vip"):
+                yield self.threads.until(lambda: self.world.ended, self.choices.calls_take_s)
             result = yield from self._made(method, params)
         finally:
             thread.call = None
@@ -167,7 +169,10 @@ class Agent:
         null = self.choices.null_handles and kind in NULLS and number == 0
         if null:
             self._nulls[kind] = thing
-        return {kind: number, "value": f"{0 if null else 0x5600_0000_1000 + 0x40 * number:016x}"}
+        looks = self.choices.handle_values
+        live = sum(not getattr(other, "gone", False) for other in self._things[kind])
+        value = 0x5600_0000_1000 + 0x40 * (live if looks == "reused" else number)
+        return {kind: number, "value": f"{0 if null else 0xFFFFFFFF_FFFFFFFF - number if looks == 'high' else value:016x}"}
 
     def _told(self, thing: Thing) -> Optional[int]:
         """The number of a handle; None of that which is NULL."""
@@ -445,8 +450,12 @@ class Agent:
 
     def do_VipResizeCQ(self, p: Json) -> Json:
         entries, most = p["EntryCount"], self.choices.entries
-        self._live("cq", p)
-        return {"return": c.OK if 0 < entries <= most else c.RESOURCE if entries else c.PARAMETER}
+        cq: Cq = self._live("cq", p)
+        code = c.OK if 0 < entries <= most else c.RESOURCE if entries else c.PARAMETER
+        if code == c.OK and len(cq.entries) > entries and self.choices.cq_exact:
+            code = c.RESOURCE
+        cq.room = entries if code == c.OK else cq.room
+        return {"return": code}
 
     def _entry(self, cq: Cq) -> Json:
         vi, receive = cq.entries.popleft()
@@ -640,7 +649,8 @@ class Agent:
         return {"return": code, "guard": p.get("HostAddressLen", 16) >= len(address), **shown}
 
     def do_VipNSGetHostByAddr(self, p: Json) -> Json:
-        code, name, length = names.by_address(self._nic(p), bytes.fromhex(p["Address"]["host"]), p.get("NameLen", 256))
+        code, name, length = names.by_address(self._nic(p), bytes.fromhex(p["Address"]["host"]), p.get("NameLen", 256),
+                                              0 if self.choices.short_name_len else 1)
         shown = {"Name": name, "terminated": True} if code == c.OK else {}
         return {"return": code, "NameLen": length, "guard": True, **shown}
 
@@ -649,9 +659,13 @@ class Agent:
 
     def do_VipQuerySystemManagementInfo(self, p: Json) -> Json:
         code, number, found = names.discover(
-            self._nic(p), p.get("InfoType", "VIP_SMI_AUTODISCOVERY"), p.get("NumberOfHops", 1), p.get("NumAdAddrs", 16))
+            self._nic(p), p.get("InfoType", "VIP_SMI_AUTODISCOVERY"), p.get("NumberOfHops", 1),
+            p.get("NumAdAddrs", 16), self.choices.nodes)
         shown = {"Addresses": [{"host": host.hex(), "discriminator": ""} for host in found]} if code == c.OK else {}
         return {"return": code, "NumAdAddrs": number, "guard": True, **shown}
+
+    def do_inject(self, p: Json) -> Json:
+        return {"done": True, "hits": self.transfer.wire.arm(self.transfer, p["fault"], p.get("from", 0))}
 
     def do_layout(self, p: Json) -> Json:
         """There is no header here: the segments of S 10.1 alone have a layout."""

@@ -9,7 +9,7 @@ from . import codes as c
 from .objects import Attributes, Cq, ErrorReport, Nic, Queue, Thing, Vi
 from .threads import Steps, Thread
 from .transfer import Transfer
-from .world import MAX_CQS, MAX_VIS, World
+from .world import World
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Connecting:
             return c.PARAMETER, None
         if (code := self.world.check_attributes(nic, attributes)) != c.OK:
             return code, None
-        if len(nic.vis) >= MAX_VIS:
+        if len(nic.vis) >= self.world.choices.most_vis:
             return c.RESOURCE, None
         threads = self.world.threads
         vi = Vi(nic, attributes, Queue(False, send, Thread(threads)), Queue(True, receive, Thread(threads)))
@@ -103,11 +103,11 @@ class Connecting:
 
     def create_cq(self, nic: Nic, entries: int) -> tuple[str, Optional[Cq]]:
         """G 3.6.1; the queue is never too short for what comes (at least EntryCount)."""
-        if not entries:
+        if not entries and not self.world.choices.cq_zero:
             return c.PARAMETER, None
-        if entries > self.world.choices.entries or len(nic.cqs) >= MAX_CQS:
+        if entries > self.world.choices.entries or len(nic.cqs) >= self.world.choices.most_cqs:
             return c.RESOURCE, None
-        nic.cqs.append(Cq(nic, Thread(self.world.threads)))
+        nic.cqs.append(Cq(nic, Thread(self.world.threads), entries))
         return c.OK, nic.cqs[-1]
 
     def destroy_cq(self, cq: Cq) -> str:
@@ -122,7 +122,16 @@ class Connecting:
     # ---- helpers ----
 
     def _usable(self, nic: Nic, address: Address) -> bool:
-        return address.host == nic.address and len(address.discriminator) <= self.world.choices.discriminator
+        return address.host == nic.address and self._fits(address.discriminator)
+
+    def _fits(self, discriminator: bytes) -> bool:
+        least = 0 if self.world.choices.short_discriminators else 16
+        return least <= len(discriminator) <= self.world.choices.discriminator
+
+    def _same(self, one: bytes, two: bytes) -> bool:
+        """The same discriminator; here it may be padded with zeros (A48)."""
+        size = max(len(one), len(two)) if self.world.choices.padded else 0
+        return one.ljust(size, b"\0") == two.ljust(size, b"\0")
 
     @staticmethod
     def _differ(one: Attributes, two: Attributes) -> str:
@@ -136,6 +145,8 @@ class Connecting:
         for vi, other in ((one, two), (two, one)):
             vi.state, vi.peer, vi.lost, vi.partner = c.CONNECTED, other, False, other.attributes
             vi.epoch += 1
+        for vi in (one, two):
+            self.transfer.connected(vi)
 
     def _held(self, vi: Vi) -> bool:
         """An error of the Idle state comes out now (S 5.1)."""
@@ -163,20 +174,22 @@ class Connecting:
 
     def request(self, vi: Vi, local: Address, remote: Address, seconds: Optional[float]) -> Steps[str]:
         """VipConnectRequest (G 3.3.4)."""
-        if seconds == 0 or not self._usable(vi.nic, local) or len(remote.discriminator) > self.world.choices.discriminator:
+        if seconds == 0 or not self._usable(vi.nic, local) or not self._fits(remote.discriminator):
             return c.PARAMETER
         if vi.state != c.IDLE or self._held(vi):
             return c.STATE
-        if remote.host not in (vi.nic.address, vi.nic.other):
+        if self.transfer.wire.down and self.world.choices.partition_seen:
+            return self._unreachable(vi)
+        if self.transfer.wire.down or remote.host not in (vi.nic.address, vi.nic.other):
             vi.state, epoch = c.PENDING, vi.epoch
             yield from self.world.until(lambda: vi.gone or vi.epoch != epoch, seconds)
             if vi.epoch == epoch and vi.state == c.PENDING:
                 vi.state = c.IDLE
             return c.TIMEOUT if vi.epoch == epoch else c.STATE
         wait = next((w for w in self._waits if w.conn is None and w.nic.address == remote.host
-                     and w.discriminator == remote.discriminator), None)
+                     and self._same(w.discriminator, remote.discriminator)), None)
         if wait is None:
-            return c.NO_MATCH
+            return self.world.choices.no_match
         self._waits.remove(wait)
         conn = wait.conn = Conn(wait.nic, vi, local, vi.attributes)
         vi.state, epoch = c.PENDING, vi.epoch
@@ -193,6 +206,13 @@ class Connecting:
             vi.state = c.IDLE
         return c.UNREACHABLE if own else c.TIMEOUT
 
+    def _unreachable(self, vi: Vi) -> str:
+        """A partition (G 3.3.4): at a reliable level the VI goes to Error."""
+        if vi.attributes.level != c.UD:
+            vi.state = c.PENDING
+            self.transfer.fail(vi, None)
+        return "VIP_NOT_REACHABLE"
+
     def accept(self, conn: Conn, vi: Vi) -> str:
         """VipConnectAccept (G 3.3.2): unequal attributes leave the request as it was."""
         if conn.gone or vi.nic.device != conn.nic.device:
@@ -202,6 +222,9 @@ class Connecting:
         if conn.result is not None:
             conn.gone = True
             return c.TIMEOUT
+        if self.transfer.wire.down:
+            conn.gone = True
+            return self._unreachable(vi) if self.world.choices.partition_seen else c.TIMEOUT
         if (code := self._differ(vi.attributes, conn.attributes)) != c.OK:
             return code
         conn.gone, conn.result = True, c.OK
@@ -213,6 +236,8 @@ class Connecting:
         if conn.gone:
             return c.PARAMETER
         conn.gone = True
+        if self.transfer.wire.down:
+            return "VIP_NOT_REACHABLE" if self.world.choices.partition_seen else c.OK
         if conn.result is None:
             conn.result, conn.client.state = c.REJECT, c.IDLE
         return c.OK
@@ -221,21 +246,25 @@ class Connecting:
 
     def peer_request(self, vi: Vi, local: Address, remote: Address, seconds: Optional[float]) -> str:
         """VipConnectPeerRequest (G 3.3.6): matched in order (G 6.7)."""
-        if seconds == 0 or not self._usable(vi.nic, local) or len(remote.discriminator) > self.world.choices.discriminator:
+        if seconds == 0 or not self._usable(vi.nic, local) or not self._fits(remote.discriminator):
             return c.PARAMETER
         if vi.state != c.IDLE or self._held(vi):
             return c.STATE
         vi.state, vi.outcome = c.PENDING, None
         mine = Peer(vi, remote.host, remote.discriminator, vi.epoch)
         other = next((p for p in self._pool if p.host == vi.nic.address and p.vi.nic.address == remote.host
-                      and p.discriminator == remote.discriminator), None)
-        if other is None:
+                      and self._same(p.discriminator, remote.discriminator)), None)
+        if other is None or self.transfer.wire.down:
             self._pool.append(mine)
             if seconds is not None:
                 self.world.threads.after(seconds, lambda: self._peer_late(mine))
             return c.OK
         self._pool.remove(other)
         code = self._differ(vi.attributes, other.vi.attributes)
+        if code != c.OK and self.world.choices.peers_one_told:
+            self._pool.append(other)
+            vi.outcome, vi.state = code, c.IDLE
+            return c.OK
         vi.outcome = other.vi.outcome = code
         if code == c.OK:
             self._join(vi, other.vi)
@@ -251,7 +280,8 @@ class Connecting:
     def peer_done(self, vi: Vi) -> str:
         """VipConnectPeerDone (G 3.3.7): the outcome is given once (A32)."""
         if vi.outcome is not None:
-            outcome, vi.outcome = vi.outcome, None
+            outcome = vi.outcome
+            vi.outcome = outcome if self.world.choices.peer_again else None
             return outcome
         return c.NOT_DONE if any(peer.vi is vi for peer in self._pool) else c.STATE
 

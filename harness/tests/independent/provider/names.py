@@ -39,13 +39,13 @@ def by_name(nic: Nic, name: Optional[str], index: int, room: Optional[int]) -> t
     return c.OK, found[index]
 
 
-def by_address(nic: Nic, address: bytes, room: int) -> tuple[str, str, int]:
-    """VipNSGetHostByAddr: the name, and its length or the size that is needed (A36)."""
+def by_address(nic: Nic, address: bytes, room: int, nul: int) -> tuple[str, str, int]:
+    """VipNSGetHostByAddr: the name, and its length or the size that is needed, with a NUL where ``nul`` is 1 (A36)."""
     name = next((known for known, found in (nic.names or {}).items() if address in found), None)
     if name is None:
         return c.NAMESERVICE, "", room
     if room < len(name) + 1:
-        return c.PARAMETER, "", len(name) + 1
+        return c.PARAMETER, "", len(name) + nul
     return c.OK, name, len(name)
 
 
@@ -57,11 +57,11 @@ def shutdown(nic: Nic) -> str:
     return c.OK
 
 
-def discover(nic: Nic, kind: object, hops: int, room: int) -> tuple[str, int, list[bytes]]:
-    """VipQuerySystemManagementInfo: the other NIC is one link away."""
+def discover(nic: Nic, kind: object, hops: int, room: int, nodes: int) -> tuple[str, int, list[bytes]]:
+    """VipQuerySystemManagementInfo: the other NIC is one link away, and others beside it."""
     if kind not in ("VIP_SMI_AUTODISCOVERY", 1):
         return c.PARAMETER, room, []
-    found = [nic.other] if hops else []
+    found = [nic.other, *(bytes([number]) * len(nic.other) for number in range(1, nodes))][:nodes] if hops else []
     if len(found) > room:
         return c.RESOURCE, len(found), []
     return c.OK, len(found), found

@@ -83,6 +83,7 @@ class Cq(Thing):
 
     nic: Nic
     thread: Thread
+    room: int = 0
     entries: deque[tuple[Vi, bool]] = field(default_factory=deque)
     handlers: deque[Callable[[Vi, bool], Optional[Steps[None]]]] = field(default_factory=deque)
 
@@ -95,6 +96,10 @@ class Work:
     handle: int
     status: int = 0
     started: bool = False
+    excess: bool = False
+    """One more than the queue has room for."""
+    copy: Any = None
+    """What the NIC read when it was posted, where it keeps that (A96)."""
 
 
 @dataclass(eq=False)
@@ -129,5 +134,7 @@ class Vi(Thing):
     outcome: Optional[str] = None
     """How a peer request ended, until it was asked for."""
     partner: Optional[Attributes] = None
+    gap: Optional[Callable[[], None]] = None
+    """RD: the message before the next one was lost; what follows when that is seen."""
     held: Optional[str] = None
     """An error of the Idle state (S 5.1)."""

@@ -39,9 +39,11 @@ class Server:
             "implementation": "independent VIPL", "version": self.variant, "clock": self.clock.name, "protocol": 2,
             "wires": ["api"], "devices": ["VINIC", "VINIC1"],
             "pics": {
-                "client": True, "server": True, "peer_to_peer": True, "loopback": True, "unreliable_delivery": choices.unreliable,
-                "reliable_delivery": True, "reliable_reception": choices.reception, "send": True, "rdma_write": True,
-                "rdma_read": choices.rdma_read, "immediate_data": True, "max_transfer_size": choices.transfer, "max_vis": 96,
+                "client": True, "server": True, "peer_to_peer": True, "loopback": True,
+                "unreliable_delivery": choices.unreliable, "reliable_delivery": choices.delivery,
+                "reliable_reception": choices.reception, "send": True, "rdma_write": True,
+                "rdma_read": choices.rdma_read, "immediate_data": True, "max_transfer_size": choices.transfer,
+                "max_vis": choices.most_vis,
             },
         }
 

@@ -3,72 +3,94 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Callable, Optional
 
 from . import codes as c
 from .objects import Cq, ErrorReport, Nic, Queue, Vi, Work
-from .threads import Job, Steps
+from .threads import Steps, Thread
+from .wire import Form, Segment, Wire
 from .world import World
 
 CONTROL = struct.Struct("<QIHHIIII")
 SEGMENT = struct.Struct("<QII")
 
 
-@dataclass
-class Segment:
-    """A data segment."""
-
-    va: int
-    handle: int
-    length: int
-
-
-@dataclass
-class Form:
-    """A Descriptor as the NIC reads it."""
-
-    op: int
-    control: int
-    immediate: int
-    length: int
-    remote: Optional[Segment]
-    segments: list[Segment]
-    error: int = 0
-
-
 class Transfer:
     """The work queues of one world."""
 
     def __init__(self, world: World) -> None:
-        self.world = world
+        self.world, self.wire = world, Wire(world)
 
     # ---- posting ----
 
     def post(self, vi: Vi, receive: bool, va: int, handle: int) -> str:
         """G 3.5.1, 3.5.4: only the handle of the VI gives a code; all else is told later."""
         world, queue = self.world, vi.receive if receive else vi.send
+        if va % 64 and world.choices.misaligned_refused:
+            return c.PARAMETER
         if not self._writes(vi, va, handle):
             if world.choices.unfit_comes_back:
                 queue.work.append(Work(va, handle))
             self._catastrophe(vi, "VIP_ERROR_POST_DESC", va)
             return c.OK
-        if len(queue.work) >= world.choices.per_queue:
+        over = len(queue.work) >= world.choices.per_queue
+        if over and world.choices.overrun == "refused":
+            return c.RESOURCE
+        if over and world.choices.overrun == "catastrophe":
             self._catastrophe(vi, "VIP_ERROR_VI_OVERRUN", va)
             return c.OK
-        work = Work(va, handle)
+        work = Work(va, handle, excess=over and world.choices.overrun == "error")
         world.space.write(va + 28, bytes(4))
         if queue.work:
             world.space.write(queue.work[-1].va, struct.pack("<QI", va, handle))
         queue.work.append(work)
+        if world.choices.copies:
+            work.copy = self.read(vi, work, not receive)
         if vi.lost and not receive:
             self.fail(vi, "VIP_ERROR_CONN_LOST")
         if vi.state == c.ERROR or (not receive and vi.state != c.CONNECTED):
-            if not work.status:
+            late = world.choices.idle_sends_late_s if not receive and vi.state != c.ERROR else 0
+            if late:
+                world.threads.after(late, lambda: self._not_connected(vi, queue, work))
+            elif not work.status:
                 self.complete(vi, queue, work, c.FLUSHED)
         elif not receive:
             self._plan(vi)
+        else:
+            self._scribble(vi, work, "early", 0)
+            self._bad_receives(vi)
         return c.OK
+
+    def _not_connected(self, vi: Vi, queue: Queue, work: Work) -> None:
+        if not work.status and not vi.gone and work in queue.work:
+            self.complete(vi, queue, work, c.FLUSHED)
+            if vi.state == c.CONNECTED:
+                self._plan(vi)
+
+    def _bad_receives(self, vi: Vi) -> None:
+        """A receive at the head that cannot be used comes back (A88)."""
+        head = next((work for work in vi.receive.work if not work.status), None)
+        if head is None or not self.world.choices.bad_receives_early or vi.state != c.CONNECTED:
+            return
+        form = self.read(vi, head, False)
+        if form is not None and form.error:
+            self._finish(vi, vi.receive, head, c.OP_RECEIVE | form.error, 0)
+            if vi.attributes.level != c.UD:
+                self.break_connection(vi, None)
+            else:
+                self._bad_receives(vi)
+
+    def _scribble(self, vi: Vi, work: Work, when: str, used: int) -> None:
+        """The provider writes into the buffers of a receive that is its own (G 5.5)."""
+        if self.world.choices.scribbles != when:
+            return
+        form = self.read(vi, work, False)
+        if form is None or form.error or not self._writable(vi, form.segments):
+            return
+        for segment in form.segments:
+            rest = max(0, segment.length - used)
+            self.world.space.write(segment.va + segment.length - rest, b"\x3c" * rest)
+            used = max(0, used - segment.length)
 
     def _writes(self, vi: Vi, va: int, handle: int) -> bool:
         """Whether a Descriptor lies where the VI can reach it."""
@@ -86,6 +108,8 @@ class Transfer:
     def _plan(self, vi: Vi) -> None:
         choices, epoch = self.world.choices, vi.epoch
         wait = choices.delay_s
+        if any(work.started and not work.status for work in vi.send.work) and vi.attributes.level == c.RR:
+            return  # what is under way goes on with it
         if choices.batch_s:
             wait = choices.batch_s - self.world.threads.clock.now_us() / 1e6 % choices.batch_s
         if wait:
@@ -97,7 +121,8 @@ class Transfer:
 
     def _process(self, vi: Vi, epoch: int) -> None:
         """Do the send queue in order; a Read may be slow, and then only what may pass it goes on (S 6.3.1.1)."""
-        slow = self.world.choices.reads_late_s
+        travel = self.world.choices.travel_s
+        slow = max(self.world.choices.reads_late_s, 2 * travel)
         for work in list(vi.send.work):
             if vi.epoch != epoch or vi.state != c.CONNECTED:
                 return
@@ -116,9 +141,10 @@ class Transfer:
             stays = form.op == c.CONTROL_READ or form.control & c.CONTROL_FENCE or vi.attributes.level != c.RD or form.error
             if reading and stays:
                 return
-            if slow and form.op == c.CONTROL_READ and not form.error:
+            takes = slow if form.op == c.CONTROL_READ else travel if vi.attributes.level == c.RR else 0
+            if takes and not form.error:
                 work.started = True
-                self.world.threads.after(slow, self._read_later(vi, work, form, epoch))
+                self.world.threads.after(takes, self._read_later(vi, work, form, epoch))
                 continue
             self._do(vi, work, form)
 
@@ -136,6 +162,9 @@ class Transfer:
     def read(self, vi: Vi, work: Work, sending: bool) -> Optional[Form]:
         """The Descriptor, with the error bit of what is wrong in it; None when its memory was de-registered meanwhile."""
         world, space, level = self.world, self.world.space, vi.attributes.level
+        if work.copy is not None:
+            copy: Form = work.copy
+            return copy
         if world.reach(vi.nic, work.va, 32, work.handle, vi.attributes.ptag) is None:
             return None
         head = space.read(work.va, 32)
@@ -151,6 +180,9 @@ class Transfer:
             form.error = c.FORMAT
             return form
         if count > world.choices.segments:
+            form.error = c.FORMAT if world.choices.many_segments_format else c.LENGTH
+            return form
+        if work.excess:
             form.error = c.LENGTH
             return form
         tail = space.read(work.va + 32, 16 * count)
@@ -164,14 +196,15 @@ class Transfer:
             else:
                 form.segments.append(Segment(va, handle, size))
         total = sum(segment.length for segment in form.segments)
-        if not form.error and sending and (form.length != total or total > vi.attributes.size):
+        most = vi.attributes.size if world.choices.vi_maximum else world.choices.transfer
+        if not form.error and sending and (form.length != total or total > most):
             form.error = c.LENGTH
         return form
 
     def _gather(self, vi: Vi, segments: list[Segment]) -> Optional[bytes]:
         parts = []
         for segment in segments:
-            if not segment.length:
+            if not segment.length and not self.world.choices.zero_checked:
                 continue
             if self.world.reach(vi.nic, segment.va, segment.length, segment.handle, vi.attributes.ptag) is None:
                 return None
@@ -183,7 +216,7 @@ class Transfer:
 
     def _writable(self, vi: Vi, segments: list[Segment]) -> bool:
         for segment in segments:
-            if segment.length:
+            if segment.length or self.world.choices.zero_checked:
                 block = self.world.space.block(segment.va, segment.length)
                 region = self.world.reach(vi.nic, segment.va, segment.length, segment.handle, vi.attributes.ptag)
                 if block is None or block.pages != "read-write" or region is None:
@@ -219,12 +252,48 @@ class Transfer:
         if form.error:
             self._finish(vi, vi.send, work, operation | form.error, 0)
             if level != c.UD:
-                self.break_connection(vi, None)
+                self.break_connection(vi, "VIP_ERROR_CONN_LOST" if self.world.choices.local_tells else None)
             return
         peer = vi.peer
-        assert data is not None and peer is not None
+        assert data is not None
+        if vi.gap is not None:  # the message before was lost, and this one shows it
+            seen = vi.gap
+            self._finish(vi, vi.send, work, operation, len(data))
+            if self.world.choices.loss_seen == "next":
+                seen()
+            return
+        harm = self.wire.harm(vi if form.op != c.CONTROL_READ else peer)
+        if peer is None or harm == "repaired":  # the end that disconnected is not heard of yet
+            harm = "" if peer is not None else "lose"
+        if level != c.UD and harm:
+            self.wire.harmed(self, vi, peer, work, form, operation, harm)
+            return
+        assert peer is not None or level == c.UD
         if form.op == c.CONTROL_READ:
+            assert peer is not None
             self._read(vi, peer, work, form)
+            return
+        if level != c.RR:
+            self._finish(vi, vi.send, work, operation, len(data))
+        delay = self.wire.delay(vi) if level != c.RR else 0.0
+        if peer is None or delay is None:
+            return
+        if not delay:
+            self._arrive(vi, peer, work, form, data, harm)
+            return
+        target, epochs, said = peer, (vi.epoch, peer.epoch), data
+        stays = not self.world.choices.aborts
+
+        def arrives() -> None:
+            if target.epoch == epochs[1] and target.state == c.CONNECTED and (stays or vi.epoch == epochs[0]):
+                self._arrive(vi, target, work, form, said, harm)
+        self.world.threads.after(delay, arrives)
+
+    def _arrive(self, vi: Vi, peer: Vi, work: Work, form: Form, data: bytes, harm: str) -> None:
+        """A Send or Write reaches the other end. At RR its Descriptor is complete now."""
+        level, operation = vi.attributes.level, {0: c.OP_SEND, 1: c.OP_WRITE}[form.op]
+        if harm:
+            self.wire.damaged(self, peer, form, harm)
             return
         if form.op == c.CONTROL_WRITE:
             assert form.remote is not None
@@ -232,14 +301,20 @@ class Transfer:
             fault, named = (0, None) if allowed else (c.RDMA_PROT, "VIP_ERROR_RDMAW_PROT")
             if form.control & c.CONTROL_IMMEDIATE:
                 fault, named = self._consume(peer, form, data, None if allowed else c.PROTECTION)
-                fault = c.RDMA_PROT if fault and not allowed and named is None else fault
+                both = c.REMOTE_DESC if self.world.choices.write_both_bits else 0
+                fault = c.RDMA_PROT | both if fault and not allowed and named is None else fault
             elif allowed:
                 self.world.space.write(form.remote.va, data)
         else:
             fault, named = self._consume(peer, form, data, 0)
-        self._finish(vi, vi.send, work, operation | (fault if level == c.RR else 0), 0 if fault and level == c.RR else len(data))
+        if level == c.RR:
+            self._finish(vi, vi.send, work, operation | fault, 0 if fault else len(data))
         if fault and level != c.UD:
             self.break_connection(peer, named)
+            if named is not None and self.world.choices.lost_as_well:
+                self.world.report(ErrorReport("VIP_ERROR_CONN_LOST", "VIP_RESOURCE_VI", peer.nic, peer))
+        elif fault and named is not None and self.world.choices.ud_tells:
+            self.world.report(ErrorReport(named, "VIP_RESOURCE_VI", peer.nic, peer))
 
     def _consume(self, vi: Vi, form: Form, data: bytes, refused: Optional[int]) -> tuple[int, Optional[str]]:
         """A message takes the next receive Descriptor: what the initiator's Descriptor says on RR, and the target's callback."""
@@ -259,16 +334,20 @@ class Transfer:
             error = c.PROTECTION
         elif not error and len(data) > sum(segment.length for segment in there.segments):
             error = c.LENGTH
+            self.world.space.write(work.va + 24, bytes(4))
         if error:
-            self._finish(vi, vi.receive, work, operation | error, 0)
+            self._finish(vi, vi.receive, work, operation | error, None if error == c.LENGTH else 0)
+            self._bad_receives(vi)
             return c.REMOTE_DESC, None
         if write:
             assert form.remote is not None
             self.world.space.write(form.remote.va, data)
         else:
             self._scatter(there.segments, data)
+            self._scribble(vi, work, "unused", len(data))
         carried = c.IMMEDIATE if form.control & c.CONTROL_IMMEDIATE else 0
         self._finish(vi, vi.receive, work, operation | carried, len(data), form.immediate if carried else None)
+        self._bad_receives(vi)
         return 0, None
 
     def _read(self, vi: Vi, peer: Vi, work: Work, form: Form) -> None:
@@ -284,16 +363,42 @@ class Transfer:
 
     # ---- completing ----
 
-    def _finish(self, vi: Vi, queue: Queue, work: Work, status: int, length: int, immediate: Optional[int] = None) -> None:
+    def _finish(self, vi: Vi, queue: Queue, work: Work, status: int, length: Optional[int],
+                immediate: Optional[int] = None) -> None:
+        """Without ``length`` the Descriptor has it already."""
+        choices = self.world.choices
+        if choices.stale_fields and immediate is None:
+            immediate = 0xC0DEC0DE
+            self.world.space.write(work.va, struct.pack("<QI", 0xDEAD_BEEF_0000_0040, 0xFFFFFFFF))
         if immediate is not None:
             self.world.space.write(work.va + 20, struct.pack("<I", immediate))
-        self.world.space.write(work.va + 24, struct.pack("<I", length))
+        if length is not None:
+            length = choices.error_length if status & c.ERRORS else length
+            self.world.space.write(work.va + 24, struct.pack("<I", length))
+        if status & c.ERRORS and queue.receive:
+            self._scribble(vi, work, "failed", 0)
         self.complete(vi, queue, work, status)
+
+    def finish_send(self, vi: Vi, work: Work, status: int, length: int = 0) -> None:
+        """A Descriptor of the Send Queue is done."""
+        self._finish(vi, vi.send, work, status, length)
+
+    def finish_bad(self, vi: Vi, work: Work, status: int) -> None:
+        """A receive ends in error."""
+        self._finish(vi, vi.receive, work, status, 0)
 
     def complete(self, vi: Vi, queue: Queue, work: Work, status: int) -> None:
         """The status last; then the entries and handlers of what is complete at the head of the queue (G 6.1)."""
         if queue.receive and not status & 0x70000:
             status |= c.OP_RECEIVE
+        choices = self.world.choices
+        if status & c.ERRORS:
+            status |= c.PARTIAL if choices.partial else 0
+            read = status & 0x70000 == c.OP_READ
+            valid = queue.receive or read or vi.attributes.level == c.RR
+            if status & c.FLUSHED and choices.flushed_transport and vi.attributes.level != c.UD and valid:
+                status |= c.TRANSPORT
+            status &= 0xFFFF if not choices.error_operation else 0xFFFFFFFF
         work.status = status | c.DONE | self._not_valid(vi, queue, status)
         if not self.world.choices.unfit_comes_back or self._writes(vi, work.va, work.handle):
             self.world.space.write(work.va + 28, struct.pack("<I", work.status))
@@ -313,26 +418,39 @@ class Transfer:
         while queue.announced < len(queue.work) and queue.work[queue.announced].status:
             queue.announced += 1
             if queue.cq is not None:
-                queue.cq.entries.append((vi, queue.receive))
-                self.serve(queue.cq)
+                self._enter(queue.cq, vi, queue.receive)
         while queue.handlers and queue.announced:
             self._hand(queue, self.dequeue(queue).va)
         if not queue.work:
             while queue.handlers:
                 self._hand(queue, None)
 
+    def _enter(self, cq: Cq, vi: Vi, receive: bool) -> None:
+        late = self.world.choices.entries_late_s
+
+        def enter() -> None:
+            if not vi.gone and not cq.gone and (not self.world.choices.cq_exact or len(cq.entries) < cq.room):
+                cq.entries.append((vi, receive))
+                self.serve(cq)
+        if late:
+            self.world.threads.after(late, enter)
+        else:
+            enter()
+
     def _hand(self, queue: Queue, va: Optional[int]) -> None:
         handler = queue.handlers.popleft()
-        queue.thread.do(lambda: handler(va))
+        self.world.later(lambda: self._notifier(queue.thread).do(lambda: handler(va)))
+
+    def _notifier(self, own: Thread) -> Thread:
+        return self.world.notifier if self.world.choices.one_handler_thread else own
 
     def serve(self, cq: Cq) -> None:
         """Call the handlers of a Completion Queue."""
         while cq.handlers and cq.entries:
-            self._entry(cq.thread.do, cq.handlers.popleft(), *cq.entries.popleft())
+            self._entry(self._notifier(cq.thread), cq.handlers.popleft(), *cq.entries.popleft())
 
-    @staticmethod
-    def _entry(do: Callable[[Job], None], handler: Callable[[Vi, bool], Optional[Steps[None]]], vi: Vi, receive: bool) -> None:
-        do(lambda: handler(vi, receive))
+    def _entry(self, thread: Thread, handler: Callable[[Vi, bool], Optional[Steps[None]]], vi: Vi, receive: bool) -> None:
+        self.world.later(lambda: thread.do(lambda: handler(vi, receive)))
 
     def flush(self, vi: Vi) -> None:
         """Each Descriptor that is not complete completes as flushed (G 3.3.5)."""
@@ -340,15 +458,23 @@ class Transfer:
         for queue in queues:
             for work in list(queue.work):
                 if not work.status:
+                    self._scribble(vi, work, "failed", 0)
                     self.complete(vi, queue, work, c.FLUSHED)
 
     # ---- the end of a Connection ----
+
+    def connected(self, vi: Vi) -> None:
+        """The receives that wait are the NIC's now."""
+        for work in vi.receive.work:
+            if not work.status:
+                self._scribble(vi, work, "early", 0)
+        self._bad_receives(vi)
 
     def fail(self, vi: Vi, code: Optional[str]) -> None:
         """Connected to Error, with a callback when there is a code."""
         if vi.state not in (c.CONNECTED, c.PENDING):
             return
-        vi.state, vi.peer, vi.lost = c.ERROR, None, False
+        vi.state, vi.peer, vi.lost, vi.gap = c.ERROR, None, False, None
         vi.epoch += 1
         if code is not None:
             self.world.report(ErrorReport(code, "VIP_RESOURCE_VI", vi.nic, vi))
@@ -363,17 +489,30 @@ class Transfer:
             code = None
         self.fail(vi, code)
         if peer is not None:
-            self.fail(peer, "VIP_ERROR_CONN_LOST")
+            self._far(peer)
+
+    def _far(self, peer: Vi) -> None:
+        """The other end of a connection that is no more hears of it when the news has travelled."""
+        epoch, travel = peer.epoch, self.world.choices.travel_s
+
+        def heard() -> None:
+            if peer.epoch == epoch:
+                self.fail(peer, "VIP_ERROR_CONN_LOST")
+        if travel:
+            peer.peer = None
+            self.world.threads.after(travel, heard)
+        else:
+            heard()
 
     def disconnect(self, vi: Vi) -> None:
         """VipDisconnect (G 3.3.5); the pending setup is the caller's to take back."""
         peer = vi.peer
-        vi.state, vi.peer, vi.lost = c.IDLE, None, False
+        vi.state, vi.peer, vi.lost, vi.gap = c.IDLE, None, False, None
         vi.epoch += 1
         vi.held = None
         if peer is not None:
             if self.world.choices.tell_of_disconnect:
-                self.fail(peer, "VIP_ERROR_CONN_LOST")
+                self._far(peer)
             else:
                 peer.peer, peer.lost = None, True
         self.flush(vi)
@@ -386,6 +525,14 @@ class Transfer:
         queue.announced -= 1
         return queue.work.popleft()
 
+    def _taken(self, vi: Vi, queue: Queue) -> None:
+        """An entry for what was taken without it goes (A81)."""
+        if queue.cq is None or self.world.choices.stale_entries:
+            return
+        entries = [entry for entry in queue.cq.entries if entry == (vi, queue.receive)]
+        for entry in entries[max(0, queue.announced):]:
+            queue.cq.entries.remove(entry)
+
     def done(self, vi: Vi, queue: Queue) -> tuple[str, Optional[int]]:
         """VipSendDone and VipRecvDone (G 3.5.2, 3.5.5)."""
         if not queue.work:
@@ -393,6 +540,7 @@ class Transfer:
         if not queue.work[0].status:
             return c.NOT_DONE, None
         work = self.dequeue(queue)
+        self._taken(vi, queue)
         if not queue.work:
             self.announce(vi, queue)
         return (c.DESCRIPTOR if work.status & c.ERRORS else c.OK), work.va

@@ -37,8 +37,113 @@ class Choices:
     """The first NIC, tag, VI and connection have the handle NULL, which is a handle as good as any (A71)."""
     entries: int = 1536
     """MaxCQEntries; it may be told as a number with a sign (A76)."""
+    travel_s: float = 0.0
+    """How long a message is on its way. At UD and RD its Send is complete when it leaves (S 2.5.2, Table 1)."""
+    aborts: bool = False
+    """VipDisconnect takes back what is on its way (S 4.2: it aborts the Connection)."""
+    ud_loses: int = 0
+    """Above 0: each so manieth message at UD is lost (S 2.5.1, A105)."""
+    ud_overtakes: bool = False
+    """At UD each second message takes three times as long (S 2.5.1)."""
+    entries_late_s: float = 0.0
+    """The entry of a Completion Queue comes so long after DONE (A80)."""
+    handlers_late_s: float = 0.0
+    """Handlers of errors and of Notify are called so much later."""
+    handlers_within: bool = False
+    """The error handler is called in the thread of the call that found the error (G 3.8.1 guarantees no thread)."""
+    one_handler_thread: bool = False
+    """One thread calls every handler of Notify (G 3.5.12 recommends one for each queue)."""
+    scribbles: str = "no"
+    """When a receive's buffers are written: "early" while it waits, "unused" behind the message, "failed" in error (G 5.5)."""
+    stale_fields: bool = False
+    """Next, NextHandle and an ImmediateData that is not valid hold anything (G 5.5)."""
+    error_length: int = 0
+    """The Length of a Descriptor in error, other than an overrun (A84)."""
+    error_operation: bool = True
+    """False: the code of the operation of a Descriptor in error is 0 (A82)."""
+    partial: bool = False
+    """PARTIAL stands beside each error (A59, A86)."""
+    flushed_transport: bool = False
+    """A receive or an RDMA Read that is flushed at a reliable level has TRANSPORT as well (A28)."""
+    lost_as_well: bool = False
+    """Behind the named error the target hears of VIP_ERROR_CONN_LOST (A42)."""
+    local_tells: bool = False
+    """An error that a Descriptor tells at a reliable level calls the handler of its VI, too (A57)."""
+    ud_tells: bool = False
+    """UD: the target hears of what it dropped (A19, A54)."""
+    no_match: str = "VIP_NO_MATCH"
+    """What a client gets when nobody waits (A24)."""
+    calls_take_s: float = 0.0
+    """How long every call takes."""
+    late_timeouts_s: float = 0.0
+    """How much later than asked a call returns whose time is over (A75)."""
+    idle_sends_late_s: float = 0.0
+    """How long a Send takes to fail in Idle and Pending (S 5.1: immediately)."""
+    overrun: str = "catastrophe"
+    """One post too many: "catastrophe", there is "room", it is "refused", or comes back in "error" (A97)."""
+    misaligned_refused: bool = False
+    """A Descriptor that is not aligned: VIP_INVALID_PARAMETER at the post (A99)."""
+    cq_zero: bool = False
+    """A Completion Queue of no entries can be made (A39)."""
+    cq_exact: bool = False
+    """A Completion Queue has the entries that were asked for, and loses what is beyond (S 6.4.1)."""
+    stale_entries: bool = True
+    """False: an entry goes when its Descriptor is taken without it (A81)."""
+    small_sizes: bool = True
+    """False: a VI with a MaxTransferSize under 32 KB is refused (A68)."""
+    size_zero: bool = False
+    """A VI with a MaxTransferSize of 0 can be made (A69)."""
+    read_on_ud: bool = False
+    """EnableRdmaRead is taken at UD (A100)."""
+    zero_checked: bool = False
+    """Segments of no bytes are checked, too (A62)."""
+    short_discriminators: bool = True
+    """False: Discriminators under 16 bytes are refused (A41)."""
+    padded: bool = False
+    """Discriminators match when one is the other and zeros (A48)."""
+    many_segments_format: bool = False
+    """Too many segments are a FORMAT error (A13)."""
+    vi_maximum: bool = True
+    """False: a Send above the VI's maximum and below the NIC's succeeds (A08)."""
+    copies: bool = False
+    """What lies in memory that was registered at the post is carried out, though it was de-registered meanwhile (A96)."""
+    bad_receives_early: bool = False
+    """A faulty receive comes back when it is at the head, without a message (A88)."""
+    write_both_bits: bool = False
+    """RR: a refused RDMA Write with Immediate Data has REMOTE_DESC beside RDMA_PROT (A14)."""
+    handle_values: str = "addresses"
+    """Handles look like "addresses", are "high", or a value is given out anew at once: "reused" (A51)."""
+    mem_handles: str = "random"
+    """Memory handles are "random", "counted", "high", or begin at "zero" (A71)."""
+    reads_at: str = "both"
+    """At which reliable levels there are RDMA Reads: "both", "delivery", "reception" (G 4.5)."""
+    thread_safe: bool = True
+    """ThreadSafe."""
+    most_vis: int = 96
+    most_cqs: int = 48
+    most_regions: int = 600
+    most_ptags: int = 160
+    mtu: int = 1500
+    """NativeMTU, which has nothing to do with MaxTransferSize."""
+    peer_again: bool = False
+    """The outcome of a peer request is told as often as it is asked for (A32)."""
+    peers_one_told: bool = False
+    """Peers with unequal attributes: the one that came second is told, the other one times out (A91)."""
+    short_name_len: bool = False
+    """VipNSGetHostByAddr without room tells the length without the NUL (A36)."""
+    nodes: int = 1
+    """How many other nodes autodiscovery finds one link away."""
+    no_name: bool = False
+    """NULL and the empty string name the default device (A107)."""
+    damage: str = "dropped"
+    """UD: a message that is damaged or cut is "dropped", or comes in "error" (S 2.5.1, 2.5-05)."""
+    loss_seen: str = "next"
+    """RD: a loss is seen with the "next" message, by a "timer" (0.3 s), or is "repaired" (A55)."""
+    partition_seen: bool = True
+    """The NIC can detect a partition; without that there are timeouts alone (G 3.3.4)."""
     rdma_read: bool = True
     reception: bool = True
+    delivery: bool = True
     unreliable: bool = True
     discriminator: int = 40
     """MaxDiscriminatorLen (at least 16)."""
@@ -67,5 +172,19 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "read_only_refused": (True,), "bits_not_valid": (True,), "names_any_room": (True,), "wire_gives_up_s": (1.0,),
     "null_handles": (True,), "entries": (1024, (1 << 31) - 1, (1 << 63) + 5, (1 << 64) - 2), "rdma_read": (False,),
     "reception": (False,), "unreliable": (False,), "discriminator": (16, 4096), "segments": (252, 1024, 65535),
-    "per_queue": (16, 64, 1024), "transfer": (32768, 1 << 31),
+    "per_queue": (16, 64, 1024), "transfer": (32768, 1 << 31), "delivery": (False,),
+    "travel_s": (0.001, 0.02, 0.15), "aborts": (True,),
+    "ud_loses": (2, 3, 7), "ud_overtakes": (True,), "entries_late_s": (0.003, 0.1), "handlers_late_s": (0.003, 0.3),
+    "handlers_within": (True,), "one_handler_thread": (True,), "scribbles": ("early", "unused", "failed"), "stale_fields": (True,),
+    "error_length": (1, 0xFFFFFFFF), "error_operation": (False,), "partial": (True,), "flushed_transport": (True,),
+    "lost_as_well": (True,), "local_tells": (True,), "ud_tells": (True,), "no_match": ("VIP_REJECT", "VIP_TIMEOUT"),
+    "calls_take_s": (0.0005, 0.02), "late_timeouts_s": (0.01, 0.7), "idle_sends_late_s": (0.002, 0.4),
+    "overrun": ("room", "refused", "error"), "misaligned_refused": (True,), "cq_zero": (True,), "cq_exact": (True,),
+    "stale_entries": (False,), "small_sizes": (False,), "size_zero": (True,), "read_on_ud": (True,), "zero_checked": (True,),
+    "short_discriminators": (False,), "padded": (True,), "many_segments_format": (True,), "vi_maximum": (False,), "copies": (True,),
+    "bad_receives_early": (True,), "write_both_bits": (True,), "handle_values": ("high", "reused"),
+    "mem_handles": ("counted", "high", "zero"), "reads_at": ("delivery", "reception"), "thread_safe": (False,),
+    "most_vis": (8, 4096), "most_cqs": (4, 1024), "most_regions": (24, 100_000), "most_ptags": (96, 1 << 31), "mtu": (48, 1 << 24),
+    "peer_again": (True,), "peers_one_told": (True,), "short_name_len": (True,), "nodes": (2, 5), "no_name": (True,),
+    "damage": ("error",), "loss_seen": ("timer", "repaired"), "partition_seen": (False,),
 }

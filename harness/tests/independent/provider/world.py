@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from typing import Any, Callable, Optional
 
@@ -17,7 +18,7 @@ ADDRESSES = {
     "VINIC1": bytes.fromhex("fd00000000000000000000000000a202"),
 }
 ALIAS = {"VINIC0": "VINIC"}
-MAX_PTAGS, MAX_VIS, MAX_CQS, MAX_REGIONS, MAX_BLOCK, MAX_BYTES = 160, 96, 48, 600, 1 << 26, 1 << 27
+MAX_BLOCK, MAX_BYTES = 1 << 26, 1 << 27
 
 
 def _with_sign(number: int) -> int:
@@ -33,12 +34,22 @@ class World:
         self.ended = False
         self.nics: list[Nic] = []
         self._random = random.Random(seed)
+        self._handles = itertools.count(0 if choices.mem_handles == "zero" else 1)
+        self.notifier = Thread(threads)
 
     # ---- time ----
 
     def until(self, met: Callable[[], bool], seconds: Optional[float]) -> Steps[None]:
         """Block until ``met`` or the time is up. The end of the world meets everything."""
-        yield self.threads.until(lambda: self.ended or met(), seconds)
+        late = self.choices.late_timeouts_s if seconds else 0
+        yield self.threads.until(lambda: self.ended or met(), seconds + late if seconds is not None else None)
+
+    def later(self, job: Callable[[], None]) -> None:
+        """Call a handler now, or when the provider gets to it."""
+        if self.choices.handlers_late_s:
+            self.threads.after(self.choices.handlers_late_s, job)
+        else:
+            job()
 
     def end(self) -> None:
         """Every NIC goes away and every call returns."""
@@ -51,14 +62,19 @@ class World:
     def report(self, report: ErrorReport) -> None:
         """VipErrorCallback's handler, or the log of the default one (G 3.8.1)."""
         handler = report.nic.handler
-        if handler is not None and not report.nic.gone:
-            report.nic.thread.do(functools.partial(handler, report))
+        if handler is None or report.nic.gone:
+            return
+        if self.choices.handlers_within and self.threads.current.call is not None:
+            handler(report)
+            return
+        call = functools.partial(handler, report)
+        self.later(lambda: report.nic.thread.do(call))
 
     # ---- NICs ----
 
     def open_nic(self, name: Optional[str]) -> tuple[str, Optional[Nic]]:
         """G 3.1.1; NULL and the empty name are no device here (A107)."""
-        device = ALIAS.get(name or "", name or "")
+        device = ALIAS.get(name or "", name or ("VINIC" if self.choices.no_name else ""))
         if device not in ADDRESSES:
             return c.PARAMETER, None
         (other,) = (address for known, address in ADDRESSES.items() if known != device)
@@ -70,26 +86,31 @@ class World:
         """VIP_NIC_ATTRIBUTES without name and address (G 4.5)."""
         choices = self.choices
         levels = [c.LEVEL_NAMES[level] for level in (c.UD, c.RD, c.RR) if self.has_level(level)]
-        reads = [c.LEVEL_NAMES[level] for level in (c.RD, c.RR) if choices.rdma_read and self.has_level(level)]
+        reads = [c.LEVEL_NAMES[level] for level in (c.RD, c.RR) if self.reads(level)]
         return {
-            "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": 16, "ThreadSafe": True,
-            "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": MAX_REGIONS,
-            "MaxRegisterBlockBytes": MAX_BLOCK, "MaxVI": MAX_VIS, "MaxDescriptorsPerQueue": choices.per_queue,
-            "MaxSegmentsPerDesc": choices.segments, "MaxCQ": MAX_CQS, "MaxCQEntries": _with_sign(choices.entries),
-            "MaxTransferSize": choices.transfer, "NativeMTU": 1500, "MaxPtags": MAX_PTAGS,
+            "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": 16, "ThreadSafe": choices.thread_safe,
+            "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": choices.most_regions,
+            "MaxRegisterBlockBytes": MAX_BLOCK, "MaxVI": choices.most_vis, "MaxDescriptorsPerQueue": choices.per_queue,
+            "MaxSegmentsPerDesc": choices.segments, "MaxCQ": choices.most_cqs, "MaxCQEntries": _with_sign(choices.entries),
+            "MaxTransferSize": choices.transfer, "NativeMTU": choices.mtu, "MaxPtags": choices.most_ptags,
             "ReliabilityLevelSupport": levels, "RDMAReadSupport": reads,
         }
 
     def has_level(self, level: int) -> bool:
         """Whether exactly one level that the NIC has is named."""
         choices = self.choices
-        return level == c.RD or (level == c.UD and choices.unreliable) or (level == c.RR and choices.reception)
+        return {c.UD: choices.unreliable, c.RD: choices.delivery, c.RR: choices.reception}.get(level, False)
+
+    def reads(self, level: int) -> bool:
+        """Whether there are RDMA Reads at this level."""
+        at = {c.RD: ("both", "delivery"), c.RR: ("both", "reception")}.get(level, ())
+        return self.choices.rdma_read and self.has_level(level) and self.choices.reads_at in at
 
     # ---- tags and regions ----
 
     def create_ptag(self, nic: Nic) -> tuple[str, Optional[Ptag]]:
         """G 3.4.1."""
-        if len(nic.ptags) >= MAX_PTAGS:
+        if len(nic.ptags) >= self.choices.most_ptags:
             return c.RESOURCE, None
         nic.ptags.append(Ptag(nic))
         return c.OK, nic.ptags[-1]
@@ -107,7 +128,7 @@ class World:
     def _rights(self, nic: Nic, ptag: Optional[Ptag], read: bool) -> str:
         if ptag is None or ptag.gone or ptag.nic is not nic:
             return c.PTAG
-        return c.RDMAREAD if read and not self.choices.rdma_read else c.OK
+        return c.RDMAREAD if read and not (self.reads(c.RD) or self.reads(c.RR)) else c.OK
 
     def register(self, nic: Nic, va: int, length: int, ptag: Optional[Ptag], write: bool, read: bool) -> tuple[str, int]:
         """G 3.4.3: the code, and the handle or 0."""
@@ -117,17 +138,23 @@ class World:
             return code, 0
         assert ptag is not None
         total = sum(region.length for region in nic.regions.values())
-        if length > MAX_BLOCK or total + length > MAX_BYTES or len(nic.regions) >= MAX_REGIONS:
+        if length > MAX_BLOCK or total + length > MAX_BYTES or len(nic.regions) >= self.choices.most_regions:
             return c.RESOURCE, 0
         block = self.space.block(va, length)
         if block is None or block.pages == "unmapped" or (block.pages == "read-only" and self.choices.read_only_refused):
             return c.PARAMETER, 0
-        handle = self._random.randrange(1, 1 << 32)
+        handle = self._handle()
         while any(handle in other.regions for other in self.nics):
-            handle = self._random.randrange(1, 1 << 32)
+            handle = self._handle()
         nic.regions[handle] = Region(va, length, ptag, write, read)
         ptag.users += 1
         return c.OK, handle
+
+    def _handle(self) -> int:
+        if self.choices.mem_handles == "random":
+            return self._random.randrange(1, 1 << 32)
+        number = next(self._handles)
+        return 0xFFFFFFFF - number if self.choices.mem_handles == "high" else number
 
     def region(self, nic: Nic, va: int, handle: int) -> Optional[Region]:
         """The region that was registered at this very address under this handle."""
@@ -176,8 +203,9 @@ class World:
             return c.QOS
         if not self.has_level(a.level):
             return c.LEVEL
-        if not 0 < a.size <= self.choices.transfer:
+        least = 0 if self.choices.size_zero else 1
+        if not least <= a.size <= self.choices.transfer or (0 < a.size < 32768 and not self.choices.small_sizes):
             return c.MTU
-        if a.read and (a.level == c.UD or not self.choices.rdma_read):
+        if a.read and not (self.choices.read_on_ud if a.level == c.UD else self.reads(a.level)):
             return c.RDMAREAD
         return c.OK

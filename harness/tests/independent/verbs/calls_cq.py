@@ -79,6 +79,8 @@ class CqCalls(Caller):
             raise Refused(EOPNOTSUPP)
         if not 0 < asked <= cq.context.device.attributes["max_cqe"]:
             raise Refused(EINVAL)
+        if self.model.choose.resize_cq == "kept" and asked <= cq.entries:
+            return {"entries": cq.entries}
         if asked < cq.held():
             if fault != "resize-below-held":
                 if fault == "resize-refusal-loses":
@@ -138,6 +140,10 @@ class CqCalls(Caller):
                           "qp_num": cqe.qp.qp_num, "qp": model.number_of(cqe.qp), "flags": cqe.flags,
                           "invalidated": cqe.invalidated,
                           "vendor_err": 0, "at_us": at}
+            if model.choose.sq_fields == "unwritten" and cqe.opcode != "RECV":
+                wc["byte_len"] = 0x5a5a5a5a
+            if model.choose.wc_flags == "more":
+                wc["flags"] = ["GRH", *cqe.flags, "IP_CSUM_OK"]
             if unwritten and cqe.status != "SUCCESS":
                 wc.update(opcode=0xa5a5a5a5, byte_len=0xa5a5a5a5, invalidated=0xa5a5a5a5, flags=["GRH", "WITH_INV"])
             shown.append(wc)

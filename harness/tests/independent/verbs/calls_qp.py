@@ -11,8 +11,8 @@ from .model import Pd
 from .qp import IDLE, Qp
 from .queues import Cq, Srq, WorkQueue
 from .sending import pump
-from .words import (EBUSY, EINVAL, ENOMEM, EOPNOTSUPP, RIGHTS, STATES, TYPES, Params, Refused, bits, flag, number, optional,
-                    spell, word)
+from .words import (EBUSY, EINVAL, ENOMEM, EOPNOTSUPP, LOCAL_WRITE, RIGHTS, STATES, TYPES, Params, Refused, bits, flag, number,
+                    optional, spell, word)
 
 
 class QpCalls(Caller):
@@ -81,8 +81,9 @@ class QpCalls(Caller):
         if fault == "query-qp-cap-wrong":
             cap["sq_size"] += 1
         send, receive = (qp.recv_cq, qp.send_cq) if fault == "query-qp-cqs-swapped" else (qp.send_cq, qp.recv_cq)
+        access = qp.access | (LOCAL_WRITE if model.choose.access_told == "more" else 0)
         return {"state": state, "cap": cap,
-                "attributes": {"qp_access_flags": spell(qp.access, RIGHTS), "max_rd_atomic": qp.ord, "max_dest_rd_atomic": qp.ird,
+                "attributes": {"qp_access_flags": spell(access, RIGHTS), "max_rd_atomic": qp.ord, "max_dest_rd_atomic": qp.ird,
                                "cur_qp_state": state},
                 "send_cq": model.number_of(send), "recv_cq": model.number_of(receive), "srq": model.number_of(qp.srq),
                 "pd": model.number_of(qp.pd)}

@@ -236,6 +236,8 @@ class Conn:
 
     def _granted(self, their_ird: int) -> None:
         self.ord = min(self.ord, their_ird)
+        if self.model.choose.ord_granted == "one":
+            self.ord = min(self.ord, 1)
         self.ird += self.model.choose.ird_granted == "more"
         if self.model.fault == "ord-granted-zero":
             self.ord = 0
@@ -244,10 +246,17 @@ class Conn:
 
     def _stand(self, event: str, private: bytes) -> None:
         self.up = True
-        self.result = (event, 0, private)
+        if self.model.choose.established == "late":
+            self.model.engine.after(20_000, self._told, (event, 0, private))
+        else:
+            self._told((event, 0, private))
         self.begin("RTS")
+        self.model.stray()
         if self.model.choose.extra_events == "yes":
             self.model.tell("COMM_EST", qp=self.qp)
+
+    def _told(self, result: Tuple[str, int, bytes]) -> None:
+        self.result = self.result or result
 
     def begin(self, state: str) -> None:
         """The QP serves the stream (6.2.1.2)."""
@@ -337,7 +346,8 @@ def accept(request: Request, qp: "Qp", wish: Tuple[int, int], private: bytes, ac
     if request.gone:
         raise Refused(EINVAL)
     request.gone = True
-    conn = Conn(qp, request.pipe, False, (min(wish[0], request.ord), wish[1]))
+    most = 1 if qp.model.choose.ord_granted == "one" else wish[0]
+    conn = Conn(qp, request.pipe, False, (min(wish[0], request.ord, most), wish[1]))
     if qp.model.fault == "ord-granted-more":
         conn.ord += 1
     qp.conn, qp.access = conn, access

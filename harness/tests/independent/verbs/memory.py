@@ -113,6 +113,8 @@ class Stags:
         else:
             self._index += 1 + self.model.chance.randrange(3)
             index = 0x100 + self._index
+        if self.model.choose.stags == "high":
+            return (0xffffff - index if index < 0x800000 else index) << 8 | 0xff
         return index << 8 | self.model.chance.randrange(256)
 
     def give(self, region: Region) -> None:

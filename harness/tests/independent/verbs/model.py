@@ -26,6 +26,8 @@ OTHER_LIMITS = {
               "max_srq_sge": 1, "max_res_rd_atom": 96},
     "huge": {"max_qp_wr": 1 << 20, "max_sge": 64, "max_cqe": 1 << 22, "max_qp_rd_atom": 64, "max_qp_init_rd_atom": 64,
              "max_srq_wr": 1 << 20, "max_srq_sge": 64, "max_res_rd_atom": 96 * 64}}
+FEW = {"max_qp": 24, "max_cq": 24, "max_mr": 48, "max_pd": 12, "max_mw": 12, "max_srq": 4}
+ODD = {"max_mr_size": (1 << 64) - 1, "page_size_cap": 0xfffff000, "max_res_rd_atom": 0, "fw_ver": "", "node_guid": "0" * 16}
 ZEROES = ("max_ee_rd_atom", "max_ee_init_rd_atom", "max_ee", "max_rdd", "max_raw_ipv6_qp", "max_raw_ethy_qp", "max_mcast_grp",
           "max_mcast_qp_attach", "max_total_mcast_qp_attach", "max_ah", "max_fmr", "max_map_per_fmr", "local_ca_ack_delay",
           "atomic_cap", "vendor_id", "vendor_part_id", "hw_ver")
@@ -65,6 +67,8 @@ class Device:
         found.update(LIMITS)
         found.update(dict.fromkeys(ZEROES, 0))
         found.update(OTHER_LIMITS.get(choose.limits, {}))
+        found.update(FEW if choose.objects == "few" else {})
+        found.update(ODD if choose.attributes == "odd" else {})
         if choose.srq == "no":
             found.update(max_srq=0, max_srq_wr=0, max_srq_sge=0)
         if choose.mw == "no":
@@ -110,7 +114,7 @@ class Device:
         if self._gone and self.model.choose.qp_numbers == "reused":
             return self._gone.pop()
         self._last += 1 + self.model.chance.randrange(4)
-        return self._last
+        return 0xffffff - self._last if self.model.choose.qp_numbers == "large" else self._last
 
     def release(self, qp: Qp) -> None:
         """A QP is gone."""
@@ -194,10 +198,23 @@ class Model:
             qp = next((other for other in qp.device.qps.values() if other is not qp), qp)
         params = {"event": event, "qp": self.number_of(qp), "cq": self.number_of(cq), "srq": self.number_of(srq), "rnic": None,
                   "port": None, "at_us": self.now_us()}
+        if self.choose.events == "late":
+            self.engine.after(30_000, self._event, params)
+        else:
+            self._event(params)
+
+    def _event(self, params: Dict[str, Any]) -> None:
+        params["at_us"] = self.now_us()
         if self._held is not None:
             self._held.append(("async", params))
         else:
             self._notify("async", params)
+
+    def stray(self) -> None:
+        """Events of a port, which say nothing of a QP."""
+        if self.choose.stray_events == "yes":
+            for event in ("GID_CHANGE", "PORT_ACTIVE", "CLIENT_REREGISTER"):
+                self._event({"event": event, "qp": None, "cq": None, "srq": None, "rnic": None, "port": 1})
 
     def tell_srq(self, srq: Srq) -> None:
         """The limit event, late."""

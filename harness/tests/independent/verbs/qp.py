@@ -69,6 +69,8 @@ class Qp:
             return
         if status not in ("SUCCESS", FLUSHED):
             self.errors += 1
+        if receive:
+            self._scribble(wqe, length, "receive_rest" if status == "SUCCESS" else "failed_buffers")
         opcode = "RECV" if receive else WC_OPCODES.get(wqe.opcode, wqe.opcode)
         cqe = Cqe(self, wqe, status, opcode, length)
         if also:
@@ -77,6 +79,18 @@ class Qp:
         if fault:
             cq = self._meddle(fault, cqe, cq, receive)
         cq.add(cqe)
+
+    def _scribble(self, wqe: Wqe, used: int, choice: str) -> None:
+        """The provider writes where its own buffers are, ahead of the WC (8.2.2)."""
+        if getattr(self.model.choose, choice) != "scribbled":
+            return
+        used = used if choice == "receive_rest" else 0
+        for key, addr, size in wqe.sges:
+            rest = max(0, size - used)
+            target, _ = self.device.stags.sge(self.srq.pd if self.srq else self.pd, (key, addr + size - rest, rest), True)
+            if rest and target is not None:
+                target.write(addr + size - rest, bytes([0xe7]) * rest)
+            used = max(0, used - size)
 
     def _meddle(self, fault: str, cqe: Cqe, cq: Cq, receive: bool) -> Cq:
         if fault == "wr-id-short":
@@ -233,6 +247,11 @@ class Qp:
         if fault and fault.startswith("flush-"):
             sends, receives = self._spoil(fault, sends, receives)
         failed = False
+        if self.model.choose.flush_order == "mixed" and not fault:
+            receives = receives[::-1]
+            at = 0 if wqe is None else sends.index(wqe) + 1 if wqe in sends else 0
+            ahead = max([at, *(place + 1 for place, item in enumerate(sends) if item.done)])
+            sends[ahead:] = sends[ahead:][::-1]
         for item in sends:
             if item is wqe:
                 failed = True

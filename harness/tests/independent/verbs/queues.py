@@ -210,6 +210,13 @@ class Cq:
             named = self
             if self.model.fault == "event-names-other-cq":
                 named = next((cq for cq in self.handler.cqs if cq is not self), self)
+            if self.model.choose.comp_event == "late":
+                self.model.engine.after(5_000, self._raise, named)
+            else:
+                self._raise(named)
+
+    def _raise(self, named: "Cq") -> None:
+        if self.handler and not named.dead:
             self.handler.events.append(named)
 
     def arm(self, solicited: bool) -> None:

@@ -20,7 +20,7 @@ from .model import Model
 from .posting import Reader, post, thing
 from .qp import Qp
 from .queues import Cq, Wqe
-from .words import BadParams, NoRoom, Params, Refused, flag, number, octets, optional
+from .words import EOPNOTSUPP, BadParams, NoRoom, Params, Refused, flag, number, octets, optional
 
 PARSE, REQUEST, METHOD, PARAMS, NO_RESET, GONE, NO_ROOM = -32700, -32600, -32601, -32602, -32000, -32001, -32002
 LONGEST = 65_536
@@ -182,7 +182,9 @@ class Server:
         self._returns(ident, result)
 
     def _refused(self, ident: Any, refused: Refused, since: int) -> None:
-        self._returns(ident, {"return": "immediate-error", "errno": refused.number, "us": self.clock.now_us() - since,
+        odd = self.choose.errnos == "odd" and refused.number != EOPNOTSUPP
+        self._returns(ident, {"return": "immediate-error", "errno": 133 if odd else refused.number,
+                              "us": self.clock.now_us() - since,
                               "at_us": self.model.now_us(), **refused.also})
 
     def _returns(self, ident: Any, result: Dict[str, Any]) -> None:
