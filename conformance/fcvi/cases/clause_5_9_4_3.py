@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from fcvi.engine import pages
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.fc.received import Received
@@ -48,11 +49,11 @@ def _target(t: Scenario, fault: str) -> tuple[Region, int, int]:
     region = register(t, 64, write=allowed and not read, read=allowed and read)
     va, handle = region.va, region.handle
     if fault == "handle":
-        handle ^= 0x5A5A
+        handle ^= 1 << t.rng.randrange(32)
     elif fault == "address":
-        va += 1 << 40
+        va ^= 1 << t.rng.randrange(20, 64)
     elif fault == "beyond-the-end":
-        va += 48
+        va = pages.behind(va, 64) - 16
     return region, va, handle
 
 
@@ -89,7 +90,7 @@ _PROTECTION = [(name, {"fault": name}) for name in ("handle", "address", "beyond
         "FCVI-5.9.7.3.1-02", "FCVI-5.9.7.3.1-04", "FCVI-5.9.7.3.2-04", "FCVI-5.9.7.3.2-08", "FCVI-T12-41h", "FCVI-T12-43h",
         "FCVI-T12-47h", "FCVI-6.5.1-01", "FCVI-6.7.1-01", "FCVI-8.2-d3",
     ],  # fmt: skip
-    errata=["E22", "E42", "E114"],
+    errata=["E22", "E42", "E114", "E173"],
     tags=["message", "rdma", "error"],
     applies="client or server",
     variants=variants(levels=("reliable-reception",), ops=("rdma-write",), classes=(3, 2), choices=_PROTECTION)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from fcvi.engine import pages
 from fcvi.engine.case import case
 from fcvi.fc.received import Received
 
@@ -38,6 +39,7 @@ _SENDS: list[tuple[str, dict[str, Any]]] = [
     clause="5.2.3, 5.7.2, 6.2, 6.4, 6.6",
     requirements=["FCVI-T06-0", "FCVI-T06-1", "FCVI-T06-2", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.9.7.3.1-04",
                   "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3", "FCVI-8.2-e1", "REV1-7.2-04"],
+    errata=["R48"],
     tags=["message", "rdma", "error"],
     applies="client or server",
     variants=variants(roles=("any",), levels=_RELIABLE, choices=[*_WRONG, *_SENDS]),
@@ -92,13 +94,13 @@ def _target(t: Scenario, op: str, fault: str) -> tuple[Region, int, int]:
     region = register(t, _LENGTH, write=allowed and op == "rdma-write", read=allowed and op == "rdma-read")
     va, handle = region.va, region.handle
     if fault == "handle":
-        handle ^= 0x5A5A
+        handle ^= 1 << t.rng.randrange(32)
     elif fault == "address":
-        va += 1 << 40
+        va ^= 1 << t.rng.randrange(20, 64)
     elif fault == "beyond-the-end":
-        va += _LENGTH * 3 // 4
+        va = pages.behind(va, _LENGTH) - _LENGTH // 4
     elif fault == "one-byte-beyond":
-        va += 1
+        va = pages.behind(va, _LENGTH) - _LENGTH + 1
     return region, va, handle
 
 
@@ -114,7 +116,7 @@ def _protected(t: Scenario, setup: Setup, op: str, fault: str) -> None:
     if fault == _OF_THE_VI:
         t.control("a Connection Setup completed")
     # of an operation that leaves the region a part may have been done
-    inside = {"beyond-the-end": _LENGTH * 3 // 4, "one-byte-beyond": 1}.get(fault, _LENGTH)
+    inside = min(va - region.va, _LENGTH) if "beyond" in fault else _LENGTH
     seen = memory(t, region, inside)
     t.require(seen == FILL * inside, "FCVI-5.9.7.3.1-04", "memory was written in spite of its protection", seen[:16].hex(), "a5...")
     _provider(t, setup)

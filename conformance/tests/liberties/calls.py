@@ -207,7 +207,7 @@ class CompletesWhenSent(Manner):
         return params
 
 
-@liberty("one-message-at-a-time", "7.3: at most N + 1", "pipeline")
+@liberty("one-message-at-a-time", "7.3: at most N + 1", "pipeline", of_2007=True)
 class OneAtATime(Manner):
     """A port that opens one Message of a VI at a time, whatever FCVI_PIPELINE_DEPTH permits."""
 
@@ -318,3 +318,16 @@ class ClaimsLess(Manner):
         for name in self.rng.sample(optional, 3):
             if pics.get(name):
                 pics[name] = False
+
+
+@liberty("registers-whole-pages", "VI-DG VipRegisterMem: page granularity", "registration")
+class WholePages(Manner):
+    """What is registered reaches to the end of its last page."""
+
+    _PAGE = 4096
+
+    def ask(self, method: str, params: Params) -> Union[Params, Refusal]:
+        length = params.get("length")
+        if method != "VipRegisterMem" or not isinstance(length, int) or length <= 0:
+            return params
+        return {**params, "length": -(-length // self._PAGE) * self._PAGE}

@@ -11,6 +11,7 @@ from .manner import Config, Manner, liberty
 _MESSAGE_REQUESTS = ("SEND_RQST", "WRITE_RQST", "READ_RQST")
 _WITH_PAYLOAD = ("SEND_RQST", "WRITE_RQST", "READ_RESP", "CONNECT_RQST", "CONNECT_RESP1")
 _HEADER = 24
+_LEAST = 348  # for a connect IU of Rev 1.0, which has one frame
 _NETWORK_HEADER = bytes.fromhex("1000000000c9000210000000c9000001")
 _ASSOCIATION_HEADER = bytes.fromhex("ff00000000000000ff00000000000000" + "00" * 16)
 
@@ -62,13 +63,9 @@ class IusOfAnyLength(Manner):
         self.port = {"iu_size": self.rng.randrange(64, 5000, 4)}
 
 
-@liberty("frames-of-uneven-length", "5.8.7, 5.9.1", "frames")
+@liberty("frames-of-uneven-length", "5.8.7, 5.9.1", "frames", of_2007=True)
 class UnevenFrames(_OfFrames):
     """A frame is sent as two, with the Device_Header in both; class 3 alone, where no ACK names a SEQ_CNT."""
-
-    def begin(self, config: Config, dut: Any) -> None:
-        super().begin(config, dut)
-        self._last_cnt: dict[tuple[bytes, int], int] = {}
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         if self.service_class != 3 or frame.kind not in ("iu", "bls"):
@@ -121,7 +118,7 @@ class NetworkHeader(_Optional):
 
     def begin(self, config: Config, dut: Any) -> None:
         super().begin(config, dut)
-        config["receive_size"] = max(256, config["receive_size"] - len(self.added))
+        config["receive_size"] = min(config["receive_size"], max(_LEAST, config["receive_size"] - len(self.added)))
 
 
 @liberty("network-header-on-some", "5.8.5, FC-FS", "optional headers")
@@ -139,7 +136,7 @@ class AssociationHeader(_Optional):
 
     def begin(self, config: Config, dut: Any) -> None:
         super().begin(config, dut)
-        config["receive_size"] = max(256, config["receive_size"] - len(self.added))
+        config["receive_size"] = min(config["receive_size"], max(_LEAST, config["receive_size"] - len(self.added)))
 
 
 @liberty("priority-by-exchange", "5.8.1, FC-FS: F_CTL bit 17", "cs_ctl")

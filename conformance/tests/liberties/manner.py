@@ -101,13 +101,14 @@ class Liberty:
     of_the_reference_port: bool
     family: str
     arguable: str  # why a reader may doubt it; such a liberty is not mixed in unless it is asked for
+    of_2007: bool  # it knows the layouts or the words of that edition alone
 
 
 LIBERTIES: dict[str, Liberty] = {}
 
 
 def liberty(
-    name: str, clause: str, family: str = "", reference: bool = False, arguable: str = ""
+    name: str, clause: str, family: str = "", reference: bool = False, arguable: str = "", of_2007: bool = False
 ) -> Callable[[type[Manner]], type[Manner]]:
     """Add a manner to the list. Of one family a device uses one. reference: only the reference port can."""
 
@@ -115,7 +116,7 @@ def liberty(
         assert name not in LIBERTIES
         about = {"name": name, "clause": clause, "__module__": kind.__module__, "__doc__": kind.__doc__}
         made = type(kind.__name__, (kind,), about)
-        LIBERTIES[name] = Liberty(name, clause, made, reference, family or name, arguable)
+        LIBERTIES[name] = Liberty(name, clause, made, reference, family or name, arguable, of_2007)
         return kind
 
     return add

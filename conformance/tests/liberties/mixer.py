@@ -72,10 +72,15 @@ def choices(rng: random.Random, reference: bool, names: Sequence[str] = ()) -> l
 
 
 def chosen(rng: random.Random, reference: bool) -> list[str]:
-    """One to five liberties that go together."""
-    names: list[str] = []
+    """Some of what the reference port, or another one, can take."""
     possible = [one for one in LIBERTIES.values() if not one.arguable and (reference or not one.of_the_reference_port)]
-    for one in rng.sample(possible, rng.randint(1, 5)):
+    return together(rng, [one.name for one in possible])
+
+
+def together(rng: random.Random, possible: Sequence[str]) -> list[str]:
+    """One to five of these liberties that go together."""
+    names: list[str] = []
+    for one in (LIBERTIES[name] for name in rng.sample(possible, rng.randint(1, 5))):
         families = {LIBERTIES[name].family for name in names}
         if one.family not in families and not any({one.name, name} in APART for name in names):
             names.append(one.name)
@@ -87,19 +92,24 @@ def _key(one: Liberty) -> int:
     return [module.__name__ for module in MODULES].index(one.make.__module__)
 
 
+def manners(names: Sequence[str], seed: int) -> list[Manner]:
+    """How the device of this seed takes those of these liberties, the nearest to the port first."""
+    taken = sorted((LIBERTIES[name] for name in names if name in LIBERTIES), key=_key)
+    return [one.make(random.Random(f"{seed} {one.name}")) for one in taken]
+
+
 def device(seed: int, names: list[str], reference: bool) -> FreeDut:
     """The reference port or the independent endpoint with these liberties; what each draws follows from the seed and its name."""
-    taken = [LIBERTIES[name] for name in names if name in LIBERTIES]
     of_port = [name for name in names if name not in LIBERTIES]
-    manners: list[Manner] = [one.make(random.Random(f"{seed} {one.name}")) for one in sorted(taken, key=_key)]
+    taken = manners(names, seed)
     inner: Dut
     if reference:
         inner = VariantDut(of_port)
-        for manner in manners:
+        for manner in taken:
             inner.port.update(manner.port)
     else:
         inner = IndependentDut(of_port)
-    return FreeDut(inner, manners, f"seed {seed}")
+    return FreeDut(inner, taken, f"seed {seed}")
 
 
 def _judge(seed: int, names: list[str], reference: bool, index: int) -> Result:

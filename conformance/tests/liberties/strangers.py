@@ -27,7 +27,10 @@ from fcvi.engine.runner import not_applicable, run_variant
 from harness.tests.independent import test_independent_rev1 as rev1
 from harness.tests.independent import test_independent_vitcp as vitcp
 
-from .mixer import Judged, told
+from . import planes
+from .layer import FreeDut
+from .manner import LIBERTIES
+from .mixer import Judged, manners, together, told
 
 #: How late a plane is: nothing, a moment, or much, drawn anew for each item up to so much.
 _LATE = (0, 0, MS, 30 * MS, 200 * MS)
@@ -42,6 +45,7 @@ class Book:
     attach: Callable[[Sequence[str], Optional[str]], Dut]
     pixit: Callable[[], Pixit]
     possible: Callable[..., Sequence[tuple[Any, Any]]]
+    liberties: Sequence[str] = ()  # those of FC-VI that a layer around its endpoint can take
 
 
 def _of_vitcp() -> dict[str, list[str]]:
@@ -72,24 +76,34 @@ def _variants() -> list[tuple[Any, Any]]:
 BOOKS = {
     "vitcp": Book(VITCP, _of_vitcp(), vitcp.inside, lambda: pixit_for("virtual"), lambda *_: _variants()),
     "rev1": Book(REV1, {name: rev1.others(name) for name in rev1.CHOICES}, _of_rev1,
-                 lambda: pixit_for("virtual", given=replace(rev1.GIVEN, early_us=max(_LATE))), rev1.possible),
+                 lambda: pixit_for("virtual", given=replace(rev1.GIVEN, early_us=max(_LATE))), rev1.possible,
+                 [one.name for one in LIBERTIES.values() if not (one.of_the_reference_port or one.arguable or one.of_2007)]),
 }  # fmt: skip
 
 
 def chosen(book: Book, seed: int) -> list[str]:
-    """One to twelve choices otherwise than by default, and how late each plane is."""
+    """One to twelve choices otherwise than by default, and how late each plane is; for half of the devices some liberties."""
     rng = random.Random(seed)
     names = rng.sample(sorted(book.values), rng.randint(1, 12))
-    settings = [f"{name}={rng.choice(book.values[name])}" for name in names]
-    return settings + [f"{plane}={rng.choice(_LATE)}" for plane in ("told", "sent", "heard")]
+    liberties = together(rng, book.liberties) if book.liberties and rng.random() < 0.5 else []
+    if any(LIBERTIES[name].make.__module__ == planes.__name__ for name in liberties):  # late once is enough
+        late = [f"{plane}=0" for plane in ("told", "sent", "heard")]
+        names = [name for name in names if not name.endswith("_delay")]
+    else:
+        late = [f"{plane}={rng.choice(_LATE)}" for plane in ("told", "sent", "heard")]
+    return [f"{name}={rng.choice(book.values[name])}" for name in names] + late + liberties
 
 
 def device(book: Book, settings: Sequence[str], seed: int) -> Dut:
-    """The endpoint that chooses so, behind these latencies."""
+    """The endpoint that chooses so and takes these liberties, behind these latencies."""
     late = dict(one.split("=") for one in settings if one.partition("=")[0] in ("told", "sent", "heard"))
-    choices = [one for one in settings if one.partition("=")[0] not in late]
+    choices = [one for one in settings if one.partition("=")[0] not in late and one not in LIBERTIES]
     bounds = [(0, int(late.get(plane, 0))) for plane in ("told", "sent", "heard")]
-    return LatentDut(book.attach(choices, None), Latency(f"{seed} {' '.join(settings)}", *bounds))
+    inner = book.attach(choices, None)
+    taken = manners(settings, seed)
+    if taken:
+        inner = FreeDut(inner, taken, f"seed {seed}")
+    return LatentDut(inner, Latency(f"{seed} {' '.join(settings)}", *bounds))
 
 
 def _judge(book: Book, settings: Sequence[str], seed: int, case: Any, variant: Any, levels: Mapping[str, str]) -> Optional[Result]:

@@ -335,7 +335,7 @@ class IpBeside(_Speaks):
         return bytes.fromhex("1000ffffffffffff") + source + arp
 
 
-@liberty("ip-stack-answers-farp", "7.5 NOTE of step 15, E36, E125", "farp answers")
+@liberty("ip-stack-answers-farp", "7.5 NOTE of step 15, E36, E125", "farp answers", of_2007=True)
 class AnswersFarp(Manner):
     """An IP stack on the same port answers a FARP-REQ for an own address with any Match Address Code Points and action."""
 

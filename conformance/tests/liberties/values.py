@@ -173,7 +173,7 @@ class SeqIds(Manner):
         return _put(frame.data, ("FC", "SEQ_ID", self._map.back(frame.header("SEQ_ID")), 0))
 
 
-@liberty("handles-anyhow", "5.9.2, E12", "handle")
+@liberty("handles-anyhow", "5.9.2, E12", "handle", of_2007=True)
 class Handles(Manner):
     """FCVI_HANDLEs from all of 00000000h to FFFFFFFEh."""
 
@@ -198,14 +198,14 @@ class Handles(Manner):
         return _put(frame.data, ("DH", "FCVI_HANDLE", self._map.back(seen), frame.dh_offset))
 
 
-@liberty("handles-downwards", "5.9.2, E12", "handle")
+@liberty("handles-downwards", "5.9.2, E12", "handle", of_2007=True)
 class HandlesDown(Handles):
     """FCVI_HANDLEs from FFFFFFFEh down."""
 
     kind = "down"
 
 
-@liberty("connection-ids-anyhow", "5.9.10", "connection_id")
+@liberty("connection-ids-anyhow", "5.9.10", "connection_id", of_2007=True)
 class ConnectionIds(Manner):
     """FCVI_CONNECTION_IDs from all of 00000001h to FFFFFFFEh; whoever names one is named it again."""
 

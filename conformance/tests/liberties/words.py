@@ -57,7 +57,7 @@ class SaidAgain(_Refusals):
         return _dh(frame, CONN_STS=1, Reason_Code=code) if frame.iu == "CONNECT_RESP3" else None
 
 
-@liberty("either-code-for-no-match", "5.9.7.2.1, E78", "no match")
+@liberty("either-code-for-no-match", "5.9.7.2.1, E78", "no match", of_2007=True)
 class EitherCode(Manner):
     """01h and 03h, one as good as the other, each time anew."""
 
@@ -67,7 +67,7 @@ class EitherCode(Manner):
         return _dh(frame, Reason_Code=self.rng.choice([1, 3]))
 
 
-@liberty("vendor-unique-byte-anyhow", "5.9.7.1", "vendor unique")
+@liberty("vendor-unique-byte-anyhow", "5.9.7.1", "vendor unique", of_2007=True)
 class VendorByte(Manner):
     """The Vendor Unique byte beside a status is another each time."""
 
@@ -102,7 +102,7 @@ class Nameless(Manner):
 _ADDRESSES, _INFO = (12, 160), 340
 
 
-@liberty("rest-of-a-discriminator-anyhow", "7.2: DISCRIM_LEN says how much is used", "discriminator rest")
+@liberty("rest-of-a-discriminator-anyhow", "7.2: DISCRIM_LEN says how much is used", "discriminator rest", of_2007=True)
 class DiscriminatorRest(Manner):
     """What stands in DISCRIM behind DISCRIM_LEN means nothing."""
 

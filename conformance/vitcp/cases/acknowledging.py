@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fcvi.engine import pages
 from fcvi.engine.case import Variant, case
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
@@ -176,7 +177,7 @@ def _read(t: Scenario, link: Link) -> None:
     requirements=[
         "VITCP-3.1-33", "VITCP-3.1-35", "VITCP-3.1-42", "VITCP-3.1-43", "VITCP-3.1-48", "VITCP-3.1-50", "VITCP-3.1-53",
     ],
-    errata=["V15", "V49", "V68", "V75"],
+    errata=["V15", "V49", "V68", "V75", "V81"],
     applies="tcp and reliable_reception",
     variants=with_each(roles_and_levels((RECEPTION,)), "what", {w: w for w in ("short", "absent", "bounds")}),
 )  # fmt: skip
@@ -198,7 +199,7 @@ def reports(t: Scenario) -> None:
             return
         target = register(t, 64, write=True)
         wanted = MEMORY_PROTECTION
-        number = write(link, Region(0, target.va + 60, target.handle, 64), pattern(20))
+        number = write(link, Region(0, pages.behind(target.va, 64) - 4, target.handle, 64), pattern(20))
     else:
         if what == "short":
             post_receive(link, 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fcvi.engine import pages
 from fcvi.engine.case import case
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import MEMORY_PROTECTION, SEND, TOP64
@@ -35,11 +36,13 @@ def unregistered(t: Scenario) -> None:
     t.require(not sent, "VITCP-2.2.2.1-01", "a Send from memory that is gone is sent", "a Send", "nothing")
 
 
-#: Where the transfer goes: offset from the region's begin, its length, what is done to the handle, the row.
+#: Where the transfer goes: offset, its length, what is done to the handle, the row. Protection is by page (VI-DG), so the offset
+#: of those that leave the region is from the end of its last page, or from the begin of its first.
+_LEAVES = ("one-byte-beyond", "behind", "far-beyond", "below")
 _WAYS = {
-    "one-byte-beyond": (960, 65, "", "08"),
-    "behind": (1024, 64, "", "08"),
-    "far-beyond": (1000, 4000, "", "08"),
+    "one-byte-beyond": (-64, 65, "", "08"),
+    "behind": (0, 64, "", "08"),
+    "far-beyond": (-24, 4000, "", "08"),
     "below": (-1, 64, "", "08"),
     "wraps": (None, 64, "", "08"),
     "unknown-handle": (0, 64, "unknown", "09"),
@@ -56,7 +59,7 @@ _WAYS = {
     "RDMA that must not reach memory",
     clause="2.2.2.1, 2.2.2.2.2",
     requirements=["VITCP-2.2.2.1-02", "VITCP-2.2.2.2.2-08", "VITCP-2.2.2.2.2-09", "VITCP-2.2.2.2.2-10"],
-    errata=["V71"],
+    errata=["V71", "V81"],
     applies="tcp",
     variants=with_each(roles("rdma_write"), "op", {"write": "write"}) and [
         v for op, item in (("write", "rdma_write"), ("read", "rdma_read"))
@@ -84,7 +87,10 @@ def protected(t: Scenario) -> None:
         else:
             write(link, region, data[300:400], 300)
     t.control("a good transfer worked") if enabled else alive(link)
-    va, handle = region.va + (offset or 0), region.handle
+    base = region.va
+    if t.params["way"] in _LEAVES:
+        base = pages.begin(base) if t.params["way"] == "below" else pages.behind(base, 1024)
+    va, handle = base + (offset or 0), region.handle
     if offset is None:
         va = TOP64 - 32
     if what == "unknown":
