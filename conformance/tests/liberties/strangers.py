@@ -122,8 +122,9 @@ def run_device(name: str, seed: int, cases: int = 8) -> tuple[Counter[str], list
     judged = []
     with judging_by(book.protocol):
         levels = {r.id: r.level for r in load_requirements([book.protocol])}
-        possible = list(book.possible(*settings))
-        for case, variant in random.Random(-seed).sample(possible, cases):
+        pics = complete(device(book, settings, seed).pics, "hello")
+        possible = [(c, v) for c, v in book.possible(*settings) if not_applicable(c, v, pics) is None]
+        for case, variant in random.Random(-seed).sample(possible, min(cases, len(possible))):
             result = _judge(book, settings, seed, case, variant, levels)
             if result is None:
                 continue
