@@ -21,7 +21,9 @@ _ALL = [f"{name}={_NEARLY}" for name in _ANSWERS]
 _UNDECIDED = 16
 
 
-@pytest.mark.parametrize("settings", [*([one] for one in _ALL), _ALL], ids=[*_ANSWERS, "all"])
+@pytest.mark.parametrize(
+    "settings", [*(pytest.param([one], marks=pytest.mark.nightly) for one in _ALL), _ALL], ids=[*_ANSWERS, "all"]
+)
 def test_late_answers_fail_nothing(settings: list[str]) -> None:
     dut = IndependentDut(settings)
     pics = pics_module.complete(dut.pics, "hello")
