@@ -104,7 +104,13 @@ def assert_agree(path: Path) -> int:
     return sum(map(len, expected.values()))
 
 
-@pytest.mark.parametrize("path", sorted(PCAPS.rglob("*.pcap")), ids=lambda p: p.name)
+#: Each costs a start of tshark: every check takes one of four, and the nightly tier the others.
+CAPTURES = [
+    pytest.param(path, marks=[pytest.mark.nightly] if at % 4 else []) for at, path in enumerate(sorted(PCAPS.rglob("*.pcap")))
+]
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda p: p.name)
 def test_captures_of_the_repository(path: Path) -> None:
     assert_agree(path)
 

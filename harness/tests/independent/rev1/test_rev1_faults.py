@@ -20,9 +20,10 @@ from .two_ports import Two
 HERE = Path(__file__).resolve().parent
 
 
-def test_every_fault_shows_somewhere() -> None:
+@pytest.mark.parametrize("shares", [6, pytest.param(1, marks=pytest.mark.nightly)])
+def test_every_fault_shows_somewhere(shares: int) -> None:
     right = {situation: live(situation) for situation in SITUATIONS}
-    unseen = [name for name in clauses() if not any(live(one, name) != right[one] for one in SITUATIONS)]
+    unseen = [name for name in sorted(clauses())[::shares] if not any(live(one, name) != right[one] for one in SITUATIONS)]
     assert unseen == []
 
 
