@@ -58,8 +58,6 @@ def test_a_report_of_the_draft_is_its_own(tmp_path: Path) -> None:
     rows = certificate["requirements"]
     assert sum(row.startswith("REV1-") for row in rows) >= 111 and "FCVI-5.9.6-03" not in rows and "FCVI-5.9.10-03" not in rows
     assert "14165-331" not in (report / "certificate.html").read_text()
-    again = fcvi("judge", str(report))
-    assert "byte for byte the same" in again.stdout, again.stdout + again.stderr
     assert fcvi("certify", "--verify", str(report)).returncode == 0
 
 

@@ -346,7 +346,13 @@ def test_what_was_not_touched_holds(certified: Path, keys: Path) -> None:
     jsonschema.validate(load(certified), SCHEMA)
 
 
-@pytest.mark.parametrize("name", BANK)
+#: Members of a certificate are gone or null by the dozen: every check tries a third of them.
+_MEMBERS = [name for name in BANK if name.startswith(("without ", "null "))]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.nightly) if n in _MEMBERS and _MEMBERS.index(n) % 3 else n for n in BANK]
+)
 def test_an_edit_of_what_is_derived_is_found_without_judging(name: str, report: Path) -> None:
     BANK[name](report)
     try:
