@@ -23,6 +23,8 @@ _FRAME = re.compile(
     r"|^([\w./*()-]+\.[\w*()-]+)\(0x",
     re.M,
 )
+#: Where the next stack begins: a sanitizer shows who allocated, too, and a program that goes on may leave several.
+_STACK = re.compile(r"^(?=\s*#0\s|Traceback |goroutine \d)", re.M)
 
 
 @dataclass
@@ -44,6 +46,11 @@ class Bins:
     last: deque[Batch] = field(default_factory=deque)
     _read: int = 0
 
+    def begin(self) -> None:
+        """A batch begins: what the device has written until now, also while an earlier finding was cut down, is not of it."""
+        if self.log is not None and self.log.is_file():
+            self._read = self.log.stat().st_size
+
     def played(self, batch: Batch) -> None:
         """A batch is over."""
         self.last.append(batch)
@@ -63,12 +70,12 @@ class Bins:
         return self.counts[key]
 
     def _stack(self) -> tuple[str, ...]:
-        """The functions at the top of the stack that the device has written since this was last asked."""
+        """The functions at the top of the first stack that the device has written in this batch."""
         if self.log is None or not self.log.is_file():
             return ()
         with open(self.log, "rb") as file:
             file.seek(self._read)
             data = file.read(_LAST_BYTES)
-            self._read = file.seek(0, 2)
-        found: list[str] = [next(filter(None, match)) for match in _FRAME.findall(data.decode("utf-8", "replace"))]
-        return tuple(found[:_DEPTH])
+        stacks = _STACK.split(data.decode("utf-8", "replace"))
+        found: list[list[str]] = [[next(filter(None, match)) for match in _FRAME.findall(stack)] for stack in stacks]
+        return tuple(next(filter(None, found), [])[:_DEPTH])

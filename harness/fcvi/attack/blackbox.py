@@ -117,6 +117,8 @@ class Attack:
         """One batch; what broke the device is cut down at once, as long as it can be attached again (see gone). None: nothing did,
         or it did as an earlier batch (see bins)."""
         steps: list[Step] = []
+        if self.bins is not None:
+            self.bins.begin()
         outcome = self._run(seed, state, None, steps)
         self.tally.batches += 1
         self.tally.frames += len(steps)

@@ -98,7 +98,8 @@ def _run_of(directory: Path) -> Any:
 def _of_a_run(directory: Path) -> str:
     run = _run_of(directory)
     if isinstance(run, dict) and "incomplete" in run:
-        return f"a run that was cut off, which fcvi run --resume {directory} goes on with"
+        certifies = run.get("certification") is True
+        return f"a run that was cut off, which fcvi {'certify' if certifies else 'run'} --resume {directory} goes on with"
     return "the report of an earlier run"
 
 

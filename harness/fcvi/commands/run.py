@@ -452,7 +452,7 @@ def finish(
         complain(f"--report {args.report}: cannot write there: {why(failed)}")
         return 3
     if report.interrupted:
-        again = f"; {_goes_on(args)} goes on" if store is not None and store.begun else ""
+        again = f"; go on with: {_goes_on(args)}" if store is not None and store.begun else ""
         complain(f"interrupted by {report.interrupted}: not every case has run{again}")
         return 3
     status = exit_status(report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -112,6 +113,46 @@ def test_cut_off_and_gone_on_with(number: signal.Signals, jobs: int, cases: int,
         assert (place / "evidence" / trace.name).read_bytes() == trace.read_bytes(), trace.name
     assert wait("judge", "--quiet", place) == 0
     assert not (place / "evidence/cases.jsonl").exists()
+
+
+_SLOW = """
+import subprocess, sys, time
+device = subprocess.Popen([sys.argv[1], "endpoint"], stdin=subprocess.PIPE)
+resets = 0
+for line in sys.stdin:
+    resets += '"method":"reset"' in line
+    if resets == 20 and not open(sys.argv[2]).read():
+        time.sleep(60)
+    device.stdin.write(line.encode())
+    device.stdin.flush()
+"""
+
+
+def test_a_certification_that_is_interrupted_goes_on_by_the_command_that_it_prints(key: Path, tmp_path: Path) -> None:
+    """The device stops in its twentieth case until the signal has come."""
+    place, gone, device, pics = tmp_path / "r", tmp_path / "gone", tmp_path / "device.py", tmp_path / "pics.toml"
+    gone.write_text("")
+    device.write_text(_SLOW)
+    pics.write_text("[pics]\nserver = true\nunreliable_delivery = true\nclass3 = true\n")
+    dut = f"exec:{sys.executable} {device} {FCVI} {gone}"
+    words = ["certify", "--dut", dut, "--pics", str(pics), "--report", str(place), "--sign", str(key), "--rpc-timeout", "60"]
+    with subprocess.Popen([str(FCVI), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+        until = time.monotonic() + 60
+        while run.poll() is None and journal(place) < 10 and time.monotonic() < until:
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        told = run.stderr.read() if run.stderr else ""
+    assert run.returncode == 3 and len(told.splitlines()) == 1
+    assert not (place / "certificate.json").exists() and not (place / "SHA256SUMS.sig").exists()
+    refused = starts.run([str(FCVI), *words], capture_output=True, text=True, timeout=120, check=False)
+    assert refused.returncode == 2 and f"fcvi certify --resume {place} goes on with" in refused.stderr
+    gone.write_text("yes")
+    command = shlex.split(told.partition("; go on with: ")[2])
+    assert command[:2] == ["fcvi", "certify"]
+    assert wait(*command[1:], "--quiet") == 1, "what the PICS lacks counts in a certificate"
+    verdict = verdicts(place)
+    assert "error" not in verdict.values() and list(verdict.values()).count("pass") > 100
+    assert wait("certify", "--verify", place, "--key", f"{key}.pub") == 0
 
 
 @pytest.fixture(name="key", scope="module")

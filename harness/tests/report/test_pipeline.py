@@ -466,3 +466,14 @@ def test_the_container_has_each_library_that_is_needed() -> None:
         assert owners & {*everywhere, *_packages()}, f"{library} is of {owners}, which the container file does not install"
     modules = ("cffi", "jinja2", "rich")
     assert all(any(module in package for package in _packages()) for module in modules)
+
+
+@pytest.mark.parametrize("choice, status", [("at-once", 1), ("resp3", 0)])
+def test_what_breaks_a_recommendation_fails_only_who_asks_for_it(choice: str, status: int, tmp_path: Path) -> None:
+    """FCVI-C.5.1-03 is a should: a Send completes when RESP3 has come. The verdict is the same either way."""
+    words = ("--dut", f"{INDEPENDENT} --choose send_completion={choice}", "--select", "C.5.1.send", "--report", str(tmp_path / "r"))
+    assert fcvi("run", *words, "--quiet").returncode == 0
+    done = fcvi("run", *words, "--quiet", "--force", "--fail-on", "should")
+    assert done.returncode == status and ("C.5.1.send: FCVI-C.5.1-03: " in done.stderr) is bool(status)
+    results = json.loads((tmp_path / "r/report.json").read_text())["results"]
+    assert "pass" in [r["verdict"] for r in results] and "fail" not in [r["verdict"] for r in results]
