@@ -475,7 +475,7 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
                     "yet the sender aborted the Message for want of it: it was lost after the capture point.",
                     "a capture at the sender of the Message", [first])  # fmt: skip
         return
-    if slot is None and first.what.get("behind_us", E_D_TOV_US) < _LONG_US:
+    if slot is None and first.what.get("behind_us", E_D_TOV_US) < _LONG_US and table.has_times:
         yield Cause(("given-up-early",), STRONG, f"The sender of the Message of {message} aborted it "
                     f"{duration(first.what['behind_us'])} after it began, when the Response was on its way. No timeout is so "
                     "short.",

@@ -55,6 +55,12 @@ class Clocks:
 
     order: Order = field(default_factory=lambda: Order(renumber=True))
     said: list[str] = field(default_factory=list)
+    jumps: list[tuple[int, int]] = field(default_factory=list)  # number of a record, and by how much its time differs from the last
+
+    def jump(self, before: Entry, after: Entry) -> int:
+        """The record where time jumps between two frames, which need not be the second of them."""
+        inside = [(abs(us), number) for number, us in self.jumps if before.number < number <= after.number]
+        return max(inside, default=(0, after.number))[1]
 
 
 # ---- questions and answers ----
@@ -109,9 +115,9 @@ def _pairs(entries: list[Entry]) -> list[Pair]:
 # ---- the order of the file ----
 
 
-def _drops(entries: list[Entry]) -> list[tuple[int, int, int]]:
-    """Where time goes back: place, number, by how much."""
-    return [(b.place, b.number, a.time_us - b.time_us) for a, b in zip(entries, entries[1:]) if b.time_us < a.time_us]
+def _drops(entries: list[Entry]) -> list[tuple[Entry, Entry, int]]:
+    """Where time goes back: before and behind that, and by how much."""
+    return [(a, b, a.time_us - b.time_us) for a, b in zip(entries, entries[1:]) if b.time_us < a.time_us]
 
 
 def _by_time(entries: list[Entry], pairs: list[Pair], lag_us: int) -> bool:
@@ -132,8 +138,9 @@ def _ordered(clocks: Clocks, entries: list[Entry], pairs: list[Pair], late: int,
             f"The file is not in the order of its time stamps: {late} records come later than newer ones, by up to "
             f"{duration(lag_us)}. They are taken in the order of their times.")  # fmt: skip
         return sorted(entries, key=lambda e: (e.time_us, e.place))
-    for _, number, us in _drops(entries):
+    for before, after, us in _drops(entries):
         if us > _JITTER_US:
+            number = clocks.jump(before, after)
             clocks.order.shifts.append(Shift(ANYBODY, number, us + 1))
             clocks.said.append(f"The clock of the capture goes back by {duration(us)} before frame {number}, while frames go on in "
                                "their order: times behind it are read as if it had gone on.")  # fmt: skip
@@ -161,9 +168,10 @@ def _leaps(clocks: Clocks, entries: list[Entry], pairs: list[Pair], pause_us: in
         over = [p for p in pairs if p.asked.place <= before.place and p.answered.place >= after.place and p.took_us >= us]
         goes_on = any(e.key == before.key and e.phase == before.phase and e.sender == before.sender for e in (after,))
         if over or goes_on:
-            clocks.order.shifts.append(Shift(ANYBODY, after.number, 1 - us))
+            number = clocks.jump(before, after)
+            clocks.order.shifts.append(Shift(ANYBODY, number, 1 - us))
             clocks.said.append(
-                f"The clock of the capture goes on by {duration(us)} before frame {after.number} while an Exchange goes on that no "
+                f"The clock of the capture goes on by {duration(us)} before frame {number} while an Exchange goes on that no "
                 "port would have waited for: times behind it are read as if it had not.")  # fmt: skip
     return _shifted(clocks, entries)
 
@@ -208,10 +216,13 @@ def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -
     """Look at a file that can be read again. clock: how many records are late, by how much at most, the longest pause; wait_us:
     no port waits longer. Nothing is said where nothing is wrong."""
     late, lag_us, pause_us = clock
-    clocks, entries = Clocks(), []
+    clocks, entries, latest = Clocks(), [], 0
     try:
         with Reader(path, limits) as reader:
             for place, record in enumerate(reader):
+                if place and abs(record.time_us - latest) > _JITTER_US:
+                    clocks.jumps.append((record.number, record.time_us - latest))
+                latest = record.time_us
                 if record.kind in ("frame", "cut") and len(record.data) >= 24 and (entry := _entry(place, record)) is not None:
                     entries.append(entry)
                 if place >= _MOST:

@@ -118,6 +118,11 @@ def _answer_to(table: Table, asked: list[Step], *, by: int, to: int) -> tuple[bo
     return accepted, refused
 
 
+def _none_accepted(table: Table, asked: list[Step], *, by: int, to: int) -> Claim:
+    """None of these link services is accepted."""
+    return Claim("none is accepted", lambda: not _answer_to(table, asked, by=by, to=to)[0], asked[-1], ("LS_ACC",))
+
+
 def _came_to_nothing(table: Table, asked: list[Step], refused: list[Step], who: str, without: str) -> Optional[Cause]:
     """What is to be said of link services that none accepted; None while an answer may still come."""
     last = asked[-1]
@@ -154,6 +159,7 @@ def _fabric_logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
             continue
         cause = _came_to_nothing(table, asked, refused, f"the port {port_name}", "Without it a port has no N_Port_ID (7.7.5).")
         if cause is not None:
+            cause.claims.append(_none_accepted(table, asked, by=first.target, to=0))
             yield cause
 
 
@@ -225,7 +231,7 @@ def keep_alives(table: Table, flow: Flow) -> Optional[Cause]:
     for station, gone_us in table.alive.stopped(table.last_us):
         ports = {station.port} if station.port is not None else table.at_station(station.source)
         port = next((port for port in flow.ids if port in ports), None)
-        if station.network != flow.network or port is None or not flow.first_us <= station.time_us:
+        if station.network not in (flow.network, 0) or port is None or not flow.first_us <= station.time_us:
             continue
         if flow.state == "closed" and not asks_in_vain(table, flow, 1 - flow.ids.index(port)):
             continue  # it ended before

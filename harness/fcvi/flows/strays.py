@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from .cause import STRONG, Cause
+from .cause import STRONG, Cause, Claim
 from .table import Flow, Step, Table
 
 
@@ -20,8 +20,14 @@ def wrong_handles(table: Table, flows: list[Flow]) -> Iterator[tuple[Cause, Flow
         text = (f"The Message of {table.scan.where(stray.first)} goes on with the FCVI_MSG_IDs that {by:06X} sent to "
                 f"FCVI_HANDLE {right:08X}, and is for {wrong:08X}. No setup in the capture gave that one, and no answer came "
                 "under it.")  # fmt: skip
-        step = Step(stray.first, stray.first_us, *stray.ids, "Message", 0xFFFFFFFF, 0xFFFFFFFF)
-        yield Cause(("wrong-handle",), STRONG, text, f"the log of {by:06X}", [step], by, home), stray
+        ox_id = stray.unanswered[0]["ox_id"] if stray.unanswered else 0xFFFFFFFF
+        step = Step(stray.first, stray.first_us, *stray.ids, "Message", ox_id, 0xFFFFFFFF)
+        yield Cause(("wrong-handle",), STRONG, text, f"the log of {by:06X}", [step], by, home,
+                    claims=[_no_answer(table, stray, step)]), stray  # fmt: skip
+
+
+def _no_answer(table: Table, stray: Flow, step: Step) -> Claim:
+    return Claim("no answer came under it", lambda: not table.scan.last(stray.index, 1)[0], step, ("SEND_RESP",))
 
 
 def _home(table: Table, stray: Flow, flows: list[Flow]) -> Optional[Flow]:

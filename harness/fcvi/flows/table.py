@@ -192,6 +192,11 @@ class Table:
         self.orphans = self.pairs = 0  # answers without a question before them, and others, of control frames
         self.findings: dict[tuple[str, str, str], int] = {}
 
+    @property
+    def has_times(self) -> bool:
+        """Whether the records have times of their own: a text has none, and what converts it counts them by microseconds."""
+        return not self.files or self.scan.tally.records < 4 or any(file.clock[2] > 1 for file in self.files)
+
     # ---- taking in ----
 
     def take(self, path: str, order: Optional[Order] = None) -> None:
@@ -702,7 +707,7 @@ class Table:
         """A Clear Virtual Links names one of its ports, and nothing of it follows."""
         for network, step in self.clears:
             last, last_us = self.last_of(flow)
-            if network == flow.network and set(flow.ids) & set(step.what["ports"]) and (
+            if network in (flow.network, 0) and set(flow.ids) & set(step.what["ports"]) and (
                     flow.first < step.number or flow.first_us <= step.time_us + self.blur_us) and (
                     last <= step.number or last_us <= step.time_us + self.blur_us):  # fmt: skip
                 flow.add(step)

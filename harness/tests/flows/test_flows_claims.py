@@ -41,11 +41,12 @@ def _iu(opcode: int, about: Step, handle: int = 0xFFFFFFFF, msg: int = 0) -> byt
     return head + struct.pack(">IBBHII", handle, opcode, 0, 0, msg, 0) + bytes(size - 16) + (bytes(340) if opcode == 0x18 else b"")
 
 
-def _message_behind(frames: list[Seen], about: Step) -> Optional[bytes]:
-    """The next Message of its sender, or else of its receiver."""
+def _message_behind(frames: list[Seen], about: Step, alone: bool) -> Optional[bytes]:
+    """The next Message of its sender, or else of its receiver. alone: of its sender."""
     sent = [s for s in reversed(frames) if s.opcode == 0 and s.data[20:24] == bytes(4) and s.data[9] & 8]
     of_pair = [s for s in sent if {s.sender, int.from_bytes(s.data[1:4], "big")} == about.ports]
     found = sorted(of_pair, key=lambda s: s.sender != about.sender)
+    found = [s for s in found if s.sender == about.sender or not alone]
     if not found:
         return None
     last = found[0].data
@@ -73,9 +74,12 @@ def made_untrue(frames: list[Seen], claim: Claim) -> Optional[list[Seen]]:
     if name in _OPCODES:
         data = _iu(_OPCODES[name], about)
     elif name == "CONNECT_RQST":
-        data = next(s.data for s in frames if s.opcode == 0x10)
+        talk = stories.Talk(stories.Random(1))
+        talk.ends = (about.sender, about.target if about.target < 0xFFFC00 else stories.OTHERS[0])
+        talk.setup(0)
+        data = next((s.data for s in frames if s.opcode == 0x10), talk.frames[0].data)
     elif name == "SEND_RQST":
-        data = _message_behind(frames, about)
+        data = _message_behind(frames, about, f"{about.sender:06X}" in claim.words)
     elif name == "SEND_RESP":
         data = _answer(frames, about)
     elif name in ("LS_ACC", "LS_RJT"):
@@ -85,7 +89,7 @@ def made_untrue(frames: list[Seen], claim: Claim) -> Optional[list[Seen]]:
         return None
     at = len(frames) if name == "SEND_RQST" else about.number
     if name in ("SEND_RESP", "CONNECT_RQST"):
-        at = max(at, *(n for n, s in enumerate(frames, 1) if s.opcode >= 0))
+        at = max([at, *(n for n, s in enumerate(frames, 1) if s.opcode >= 0)])
     return frames[:at] + [Seen(frames[at - 1].us + 1, data)] + frames[at:]
 
 
@@ -109,5 +113,5 @@ def test_a_sentence_with_an_untrue_claim_is_not_told(name: str, tmp_path: Path) 
                 said = [_sentence(c) for c in causes_of(other, tmp_path / "d.pcap") if (c.flow is None) == (cause.flow is None)]
                 assert _sentence(cause) not in said, (name, seed, claim.words, cause.text)
     shown = {"rejected-frame", "no-match", "no-waiting", "connect-timeout", "rejected", "no-parameters", "late-answer",
-             "protection", "damage", "new-address", "lost-frame", "lost-response"}  # fmt: skip
+             "protection", "damage", "new-address", "lost-frame", "lost-response", "asked-by-ack"}  # fmt: skip
     assert tried or name in shown, "a cause that says what is not there claims it"

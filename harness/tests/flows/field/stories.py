@@ -612,7 +612,7 @@ def asked_by_ack(r: Random) -> Story:
     t.talk()
     ox, _ = t.message(0, 9000, answered=False)
     last = t.frames[-1].data
-    t.put(header(0xC0, t.ends[0], t.ends[1], 0x58, 0xD00010, last[12], 0, int.from_bytes(last[14:16], "big"), ox, 0x6001, 1), 0x35,
+    t.put(header(0xC0, t.ends[0], t.ends[1], 0x58, 0xD00010, last[12], 0, int.from_bytes(last[14:16], "big"), ox, 0x6001, 1), 0x2D,
           after=t.back(1))  # fmt: skip
     t.abort(0, ox, 500), t.disconnect(0, 0x40)
     return Story(t.frames, ("lost-message", "bit-errors", "out-of-order"))
@@ -623,6 +623,7 @@ def no_more_alive(r: Random) -> Story:
     t = begun(r)
     t.level = 3
     gone = r.randrange(2)
+    t.message(gone)
     mac = b"\x0e\xfc\0" + t.ends[gone].to_bytes(3, "big")
     for _ in range(r.randint(4, 7)):
         t.wait(7_990_000)
