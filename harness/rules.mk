@@ -64,14 +64,16 @@ AGENT_LACKS := $(BUILD)/agent-plain/vipl_lacks.h
 # what the vendor's vipl.h has otherwise than the guide is told, and the agent is built by it
 $(AGENT_LACKS): harness/agent/vipl_header.py $(VIPL_INCLUDE)/vipl.h FORCE
 	@mkdir -p $(@D)
-	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC)" --out $@.new || test $$? = 1
+	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC) $(CFLAGS)" --out $@.new || test $$? = 1
 	@cmp -s $@.new $@ || cp $@.new $@
 .PHONY: vipl-header
 vipl-header: ## what a vendor's vipl.h lacks or has otherwise than the VI-DG: VIPL_INCLUDE=DIR
-	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC)"
+	@$(PYTHON) harness/agent/vipl_header.py $(VIPL_INCLUDE) --cc "$(CC) $(CFLAGS)"
+# another header may be without const, or have handles of other kinds
+AGENT_WARNINGS = $(if $(filter refimpl/vipl/include,$(VIPL_INCLUDE)),$(WARNINGS),-w -Wno-int-conversion -Wno-incompatible-pointer-types)
 $(BUILD)/fcvi-agent-plain: $(AGENT_SRC) harness/agent/provider_plain.c $(wildcard harness/agent/*.h harness/lines/*.h) $(AGENT_LACKS)
 	@mkdir -p $(BUILD)
-	$(CC) -std=c11 -D_DEFAULT_SOURCE $(WARNINGS) $(HARDEN) $(HARDEN_LINK) -I$(VIPL_INCLUDE) -DVIPL_LACKS_H='"$(abspath $(AGENT_LACKS))"' $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(AGENT_WARNINGS) $(HARDEN) $(HARDEN_LINK) -I$(VIPL_INCLUDE) -DVIPL_LACKS_H='"$(abspath $(AGENT_LACKS))"' $(CFLAGS) $(filter %.c,$^) $(VIPL_LIBS) -ljansson -lpthread -o $@
 agent: $(BUILD)/fcvi-agent-plain ## the upper tester agent for any libvipl: VIPL_LIBS="-L... -lvipl" VIPL_INCLUDE=DIR
 
 # two NICs joined to each other behind a libvipl of their own: a provider where there is no hardware

@@ -37,10 +37,9 @@ static void add_sizes(json_t *o)
 #undef SIZE
 }
 
-#define MEMBER(type, member)                                                                                 \
-    json_object_set_new(                                                                                     \
-        o, #type "." #member,                                                                                \
-        json_pack("[I, I]", (json_int_t)offsetof(type, member), (json_int_t)sizeof(((type *)0)->member)))
+#define PLACE(type, member)                                                                                  \
+    json_pack("[I, I]", (json_int_t)offsetof(type, member), (json_int_t)sizeof(((type *)0)->member))
+#define MEMBER(type, member) json_object_set_new(o, #type "." #member, PLACE(type, member))
 
 static void add_descriptors(json_t *o)
 {
@@ -58,8 +57,8 @@ static void add_descriptors(json_t *o)
     MEMBER(VIP_DATA_SEGMENT, Data);
     MEMBER(VIP_DATA_SEGMENT, Handle);
     MEMBER(VIP_DATA_SEGMENT, Length);
-    MEMBER(VIP_DESCRIPTOR, CS);
-    MEMBER(VIP_DESCRIPTOR, DS);
+    json_object_set_new(o, "VIP_DESCRIPTOR.CS", PLACE(VIP_DESCRIPTOR, VIPL_CS));
+    json_object_set_new(o, "VIP_DESCRIPTOR.DS", PLACE(VIP_DESCRIPTOR, VIPL_DS));
     MEMBER(VIP_ERROR_DESCRIPTOR, NicHandle);
     MEMBER(VIP_ERROR_DESCRIPTOR, ViHandle);
     MEMBER(VIP_ERROR_DESCRIPTOR, CQHandle);

@@ -316,17 +316,18 @@ json_t *api_query_smi(struct api *api, struct params *p)
     number_of_nic(api, p, &n, &nic);
     unsigned char *places = p->why[0] == '\0' ? malloc((count + 1) * PLACE) : NULL;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-    list.ADAddrArray = p->why[0] == '\0' ? calloc(count + 1, sizeof *list.ADAddrArray) : NULL;
-    if (places == NULL || list.ADAddrArray == NULL) {
+    VIP_NET_ADDRESS **array = p->why[0] == '\0' ? calloc(count + 1, sizeof *array) : NULL;
+    if (places == NULL || array == NULL) {
         free(places);
-        free(list.ADAddrArray);
+        free((void *)array);
         return NULL;
     }
+    memcpy(&list.ADAddrArray, &array, sizeof list.ADAddrArray); /* a header may declare it otherwise */
     memset(places, API_GUARD_BYTE, (count + 1) * PLACE);
     for (size_t i = 0; i < count; i++) {
         const VIP_UINT16 lengths[2] = {API_HOST, rubbish};
         memcpy(places + i * PLACE, lengths, sizeof lengths);
-        list.ADAddrArray[i] = (VIP_NET_ADDRESS *)(void *)(places + i * PLACE);
+        array[i] = (VIP_NET_ADDRESS *)(void *)(places + i * PLACE);
     }
     API_CALL(vip, VipQuerySystemManagementInfo, nic, info, &list);
     json_t *result = api_result(vip);
@@ -336,6 +337,6 @@ json_t *api_query_smi(struct api *api, struct params *p)
     json_object_set_new(result, "NumAdAddrs", json_integer((json_int_t)list.NumAdAddrs));
     json_object_set_new(result, "guard", json_boolean(places_stand(places, count)));
     free(places);
-    free(list.ADAddrArray);
+    free((void *)array);
     return result;
 }

@@ -119,8 +119,10 @@ json_t *api_query_vi(struct api *api, struct params *p)
     pthread_mutex_lock(&api->lock);
     json_object_set_new(result, "ViAttribs", api_attributes_json(api, &v));
     pthread_mutex_unlock(&api->lock);
+#ifndef VIPL_QUERY_VI_OF_THREE
     json_object_set_new(result, "ViSendQEmpty", json_boolean(send));
     json_object_set_new(result, "ViRecvQEmpty", json_boolean(recv));
+#endif
     return result;
 }
 

@@ -42,6 +42,14 @@
 /* clang-format on */
 #endif
 
+/* what the header calls the parts of VIP_DESCRIPTOR */
+#ifndef VIPL_CS
+#define VIPL_CS CS
+#endif
+#ifndef VIPL_DS
+#define VIPL_DS DS
+#endif
+
 #ifndef VIPL_MISSING_CALLS
 #define VIPL_MISSING_CALLS ""
 #endif

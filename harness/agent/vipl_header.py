@@ -45,24 +45,41 @@ CONSTANTS: dict[str, str] = {
     "VIP_RESOURCE_DESCRIPTOR": "3",
     **{f"VIP_ERROR_{name}": str(number) for number, name in enumerate(ERRORS)},
 }  # fmt: skip
+#: What the guide does not give a value, or the copies of it print in two ways (A77): that there is one is enough.
+UNSAID = {"VIP_INFINITE", "VIP_SMI_AUTODISCOVERY", "VIP_CONTROL_RESERVED", "VIP_STATUS_RESERVED"}
+#: The structures as the guide declares them.
 MEMBERS = {
-    "VIP_CONTROL_SEGMENT": "Next NextHandle SegCount Control Reserved ImmediateData Length Status",
-    "VIP_ADDRESS_SEGMENT": "Data Handle Reserved",
-    "VIP_DATA_SEGMENT": "Data Handle Length",
-    "VIP_DESCRIPTOR": "CS DS",
-    "VIP_ERROR_DESCRIPTOR": "NicHandle ViHandle CQHandle DescriptorPtr OpCode ResourceCode ErrorCode",
-    "VIP_NIC_ATTRIBUTES": "Name HardwareVersion ProviderVersion NicAddressLen LocalNicAddress ThreadSafe MaxDiscriminatorLen "
-                          "MaxRegisterBytes MaxRegisterRegions "
-                          "MaxRegisterBlockBytes MaxVI MaxDescriptorsPerQueue MaxSegmentsPerDesc "
-                          "MaxCQ MaxCQEntries MaxTransferSize NativeMTU MaxPtags ReliabilityLevelSupport RDMAReadSupport",
-    "VIP_VI_ATTRIBUTES": "ReliabilityLevel MaxTransferSize QoS Ptag EnableRdmaWrite EnableRdmaRead",
-    "VIP_MEM_ATTRIBUTES": "Ptag EnableRdmaWrite EnableRdmaRead",
-    "VIP_NET_ADDRESS": "HostAddressLen DiscriminatorLen HostAddress",
-    "VIP_AUTODISCOVERY_LIST": "NumberOfHops ADAddrArray NumAdAddrs",
+    "VIP_PVOID64": "VIP_UINT64 AddressBits; VIP_PVOID Address",
+    "VIP_CONTROL_SEGMENT": "VIP_PVOID64 Next; VIP_MEM_HANDLE NextHandle; VIP_UINT16 SegCount; VIP_UINT16 Control; "
+                           "VIP_UINT32 Reserved; VIP_UINT32 ImmediateData; VIP_UINT32 Length; VIP_UINT32 Status",
+    "VIP_ADDRESS_SEGMENT": "VIP_PVOID64 Data; VIP_MEM_HANDLE Handle; VIP_UINT32 Reserved",
+    "VIP_DATA_SEGMENT": "VIP_PVOID64 Data; VIP_MEM_HANDLE Handle; VIP_UINT32 Length",
+    "VIP_DESCRIPTOR": "VIP_CONTROL_SEGMENT CS; VIP_DESCRIPTOR_SEGMENT DS[2]",
+    "VIP_ERROR_DESCRIPTOR": "VIP_NIC_HANDLE NicHandle; VIP_VI_HANDLE ViHandle; VIP_CQ_HANDLE CQHandle; "
+                            "VIP_DESCRIPTOR *DescriptorPtr; VIP_ULONG OpCode; VIP_RESOURCE_CODE ResourceCode; "
+                            "VIP_ERROR_CODE ErrorCode",
+    "VIP_NIC_ATTRIBUTES": "VIP_CHAR Name[64]; VIP_ULONG HardwareVersion; VIP_ULONG ProviderVersion; VIP_UINT16 NicAddressLen; "
+                          "const VIP_UINT8 *LocalNicAddress; VIP_BOOLEAN ThreadSafe; VIP_UINT16 MaxDiscriminatorLen; "
+                          "VIP_ULONG MaxRegisterBytes; VIP_ULONG MaxRegisterRegions; VIP_ULONG MaxRegisterBlockBytes; "
+                          "VIP_ULONG MaxVI; VIP_ULONG MaxDescriptorsPerQueue; VIP_ULONG MaxSegmentsPerDesc; VIP_ULONG MaxCQ; "
+                          "VIP_ULONG MaxCQEntries; VIP_ULONG MaxTransferSize; VIP_ULONG NativeMTU; VIP_ULONG MaxPtags; "
+                          "VIP_RELIABILITY_LEVEL ReliabilityLevelSupport; VIP_RELIABILITY_LEVEL RDMAReadSupport",
+    "VIP_VI_ATTRIBUTES": "VIP_RELIABILITY_LEVEL ReliabilityLevel; VIP_ULONG MaxTransferSize; VIP_QOS QoS; "
+                         "VIP_PROTECTION_HANDLE Ptag; VIP_BOOLEAN EnableRdmaWrite; VIP_BOOLEAN EnableRdmaRead",
+    "VIP_MEM_ATTRIBUTES": "VIP_PROTECTION_HANDLE Ptag; VIP_BOOLEAN EnableRdmaWrite; VIP_BOOLEAN EnableRdmaRead",
+    "VIP_NET_ADDRESS": "VIP_UINT16 HostAddressLen; VIP_UINT16 DiscriminatorLen; VIP_UINT8 HostAddress[1]",
+    "VIP_AUTODISCOVERY_LIST": "VIP_ULONG NumberOfHops; VIP_NET_ADDRESS **ADAddrArray; VIP_ULONG NumAdAddrs",
 }  # fmt: skip
+#: What other headers of the time call a member.
+ALSO = {"CS": "Control", "DS": "Data"}
+#: Types whose own declaration the guide gives (VI-DG 4.1, 4.6); VIP_ULONG has 32 or 64 bits (A76).
+TYPES = {"VIP_PVOID": "void *", "VIP_BOOLEAN": "int", "VIP_CHAR": "char", "VIP_UCHAR": "unsigned char",
+         "VIP_USHORT": "unsigned short", "VIP_RELIABILITY_LEVEL": "VIP_USHORT", "VIP_QOS": "VIP_PVOID"}  # fmt: skip
+HANDLES = [f"VIP_{kind}_HANDLE" for kind in ("NIC", "VI", "CQ", "CONN", "PROTECTION")]
 #: Bytes of what the provider and the program share (VI-DG 4.3, 5).
 SIZES = {"VIP_CONTROL_SEGMENT": 32, "VIP_ADDRESS_SEGMENT": 16, "VIP_DATA_SEGMENT": 16, "VIP_DESCRIPTOR": 64, "VIP_UINT8": 1,
          "VIP_UINT16": 2, "VIP_UINT32": 4, "VIP_UINT64": 8, "VIP_MEM_HANDLE": 4}  # fmt: skip
+_FLAT = "VipQuerySystemManagementInfo"
 #: Each call with an argument of the right kind for every parameter.
 _NIC, _VI, _CQ, _CONN = "(VIP_NIC_HANDLE)0", "(VIP_VI_HANDLE)0", "(VIP_CQ_HANDLE)0", "(VIP_CONN_HANDLE)0"
 _PTAG, _NET, _ATT = "(VIP_PROTECTION_HANDLE)0", "(VIP_NET_ADDRESS *)0", "(VIP_VI_ATTRIBUTES *)0"
@@ -129,6 +146,12 @@ class Compiler:
                 other = ran.stderr.strip().splitlines()[-1] if ran.stderr.strip() else f"exit status {ran.returncode}"
             return bad, other
 
+    def macros(self) -> set[str]:
+        """What the header defines as a macro."""
+        command = [*self._command, "-E", "-dM", "-"]
+        said = subprocess.run(command, input=_HEAD, capture_output=True, text=True, check=False).stdout
+        return set(re.findall(r"^#define (\w+)", said, re.MULTILINE))
+
     def values(self, names: list[str]) -> dict[str, int]:
         """What the names are, where a program of this compiler can be run."""
         body = "".join(f'printf("{name} %lld\\n", (long long)({name}));\n' for name in names)
@@ -152,6 +175,8 @@ class Findings:
         self.constants: list[str] = []
         self.calls: list[str] = []
         self.lines: list[str] = []
+        #: Lines of the header by which the agent is built.
+        self.told: list[str] = []
 
     def add(self, words: str) -> None:
         """One more."""
@@ -174,7 +199,7 @@ def _constants(compiler: Compiler, found: Findings) -> None:
     names = list(CONSTANTS)
     bad, _ = compiler.errors([f"long long p{i}(void) {{ return (long long)({name}); }}" for i, name in enumerate(names)])
     found.constants = [names[i] for i in sorted(bad)]
-    there = [name for name in names if name not in found.constants]
+    there = [name for name in names if name not in found.constants and name not in UNSAID]
     wrong, _ = compiler.errors(
         [f'_Static_assert((unsigned long long)({name}) == (unsigned long long)({CONSTANTS[name]}), "");' for name in there]
     )
@@ -185,31 +210,80 @@ def _constants(compiler: Compiler, found: Findings) -> None:
         found.add(f"numbers {there[i]} {values.get(there[i], 'otherwise')} (the guide: {CONSTANTS[there[i]]})")
 
 
+def _name(declared: str) -> str:
+    """The name of a member that is declared so."""
+    return re.split(r"\W+", declared.partition("[")[0].strip())[-1]
+
+
 def _types(compiler: Compiler, found: Findings) -> None:
-    wanted = [(kind, name) for kind, names in MEMBERS.items() for name in names.split()]
-    bad, _ = compiler.errors([f"size_t p{i} = offsetof({kind}, {name});" for i, (kind, name) in enumerate(wanted)])
+    wanted = [(kind, member.strip()) for kind, members in MEMBERS.items() for member in members.split(";")]
+    names = [(kind, _name(member)) for kind, member in wanted]
+    bad, _ = compiler.errors([f"size_t p{i} = offsetof({kind}, {name});" for i, (kind, name) in enumerate(names)])
+    other = {names[i][1]: ALSO[names[i][1]] for i in bad if names[i][1] in ALSO}
+    lines = [f"size_t p{i} = offsetof(VIP_DESCRIPTOR, {name});" for i, name in enumerate(other.values())]
+    gone = {list(other)[i] for i in compiler.errors(lines)[0]}
     for i in sorted(bad):
-        found.add(f"lacks the member {wanted[i][1]} of {wanted[i][0]}: the agent cannot be built without it")
+        kind, name = names[i]
+        if name in other and name not in gone:
+            found.add(f"calls the member {name} of {kind} {other[name]}")
+            found.told.append(f"#define VIPL_{name} {other[name]}\n")
+        else:
+            found.add(f"lacks the member {name} of {kind}: the agent cannot be built without it")
+    _declared(compiler, found, [(*names[i], member) for i, (_, member) in enumerate(wanted) if i not in bad])
+    types = list(TYPES)
+    bad, _ = compiler.errors([f'_Static_assert(__builtin_types_compatible_p({name}, {TYPES[name]}), "");' for name in types])
+    for i in sorted(bad):
+        found.add(f"declares {types[i]} otherwise than `{TYPES[types[i]]}`")
     sizes = list(SIZES)
     bad, _ = compiler.errors([f'_Static_assert(sizeof({name}) == {SIZES[name]}, "");' for name in sizes])
     for i in sorted(bad):
         found.add(f"has not {SIZES[sizes[i]]} bytes for {sizes[i]}")
+    bad, _ = compiler.errors([f'_Static_assert(sizeof({name}) == sizeof(void *), "");' for name in HANDLES])
+    for i in sorted(bad):
+        found.add(f"has not the bytes of a pointer for {HANDLES[i]}: the agent cannot be built with it")
+        found.told.append(f'#error "{HANDLES[i]} is not as large as a pointer"\n')
+
+
+def _declared(compiler: Compiler, found: Findings, there: list[tuple[str, str, str]]) -> None:
+    """The types of the members that are there, and their order."""
+    own = "".join(f"struct fcvi_{i} {{ {member}; }};\n" for i, (_, _, member) in enumerate(there))
+    same = "__builtin_types_compatible_p(__typeof__((({kind} *)0)->{name}), __typeof__(((struct fcvi_{i} *)0)->{name}))"
+    bad, _ = compiler.errors(
+        [f'_Static_assert({same.format(kind=kind, name=name, i=i)}, "");' for i, (kind, name, _) in enumerate(there)], _HEAD + own
+    )
+    for i in sorted(bad):
+        kind, name, member = there[i]
+        found.add(f"declares the member {name} of {kind} otherwise than `{member}`")
+        if name == "ADAddrArray":
+            found.calls.append(_FLAT)
+    pairs = [(one, two) for one, two in zip(there, there[1:]) if one[0] == two[0] != "VIP_PVOID64"]
+    bad, _ = compiler.errors(
+        [f'_Static_assert(offsetof({kind}, {one}) < offsetof({kind}, {two}), "");' for (kind, one, _), (_, two, _) in pairs]
+    )
+    for i in sorted(bad):
+        found.add(f"has {pairs[i][1][1]} of {pairs[i][0][0]} not behind {pairs[i][0][1]}")
 
 
 def _calls(compiler: Compiler, found: Findings) -> None:
     names = list(CALLS)
-    there = [f"void *p{i} = (void *){name};" for i, name in enumerate(names)]
-    missing, _ = compiler.errors(there)
-    found.calls = [names[i] for i in sorted(missing)]
-    rest = [name for name in names if name not in found.calls]
+    head = _HEAD + _HANDLERS
+    there, _ = compiler.errors([f"void *p{i} = (void *){name};" for i, name in enumerate(names)])
     bad, _ = compiler.errors(
-        [f"void q{i}(void) {{ VIP_RETURN r = {name}({', '.join(CALLS[name])}); (void)r; }}" for i, name in enumerate(rest)],
-        _HEAD + _HANDLERS,
+        [f"void q{i}(void) {{ VIP_RETURN r = {name}({', '.join(CALLS[name])}); (void)r; }}" for i, name in enumerate(names)], head
     )
-    for name in found.calls:
+    macros = compiler.macros()
+    missing = [names[i] for i in sorted(there) if names[i] not in macros]
+    short = CALLS["VipQueryVi"][:3]
+    three = not compiler.errors([f"VIP_RETURN q(void) {{ return VipQueryVi({', '.join(short)}); }}"], head)[0]
+    for name in missing:
         found.add(f"lacks {name}: the agent does not serve it")
-    for i in sorted(bad):
-        found.add(f"declares {rest[i]} with other parameters than the guide's {len(CALLS[rest[i]])}")
+    for i in sorted(i for i in bad if names[i] not in missing):
+        found.add(f"declares {names[i]} with other parameters than the guide's {len(CALLS[names[i]])}")
+    if three and "VipQueryVi" not in missing:  # as the Architecture has it (A06)
+        found.told.append("#define VIPL_QUERY_VI_OF_THREE 1\n"
+                          "#define VipQueryVi(vi, state, attribs, send, recv) "
+                          "((void)(send), (void)(recv), VipQueryVi(vi, state, attribs))\n")  # fmt: skip
+    found.calls += missing
 
 
 def lists(found: Findings) -> str:
@@ -219,7 +293,7 @@ def lists(found: Findings) -> str:
         return f"#define {macro} \\\n{told}\n"
 
     text = ["/* Made by vipl_header.py: what the vendor's vipl.h has. */\n#include <vipl.h>\n"]
-    text += [f"#define {name} {CONSTANTS[name]} /* as the guide has it */\n" for name in found.constants]
+    text += [f"#define {name} {CONSTANTS[name]} /* as the guide has it */\n" for name in found.constants] + found.told
     text.append(many("VIPL_RETURNS", TOLD[: len(RETURNS)]) + many("VIPL_CONSTANTS", TOLD))
     if found.calls:
         text.append("static inline VIP_RETURN vipl_is_missing(int first, ...)\n"
@@ -243,10 +317,14 @@ def main(arguments: Optional[list[str]] = None) -> int:
         found = examine(Compiler(shlex.split(args.cc), args.include))
     except (ValueError, OSError) as error:
         print(f"vipl_header.py: {args.include}/vipl.h cannot be compiled: {error}", file=sys.stderr)
+        if "VIPL095" not in args.cc and isinstance(error, ValueError):
+            if not Compiler([*shlex.split(args.cc), "-DVIPL095"], args.include).errors([])[1]:
+                print("It can with CFLAGS=-DVIPL095.", file=sys.stderr)
         return 2
     for line in found.lines:
         print(f"{args.include}/vipl.h {line}")
-    kinds = f"{len(CONSTANTS)} constants, {sum(len(m.split()) for m in MEMBERS.values())} members, {len(CALLS)} calls"
+    members = sum(kind.count(";") + 1 for kind in MEMBERS.values())
+    kinds = f"{len(CONSTANTS)} constants, {members} members, {len(CALLS)} calls"
     print(f"{args.include}/vipl.h: {kinds}; {len(found.lines)} differ from the guide" if found.lines else
           f"{args.include}/vipl.h: {kinds}; all are the guide's")  # fmt: skip
     try:

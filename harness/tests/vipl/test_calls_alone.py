@@ -241,6 +241,45 @@ def test_what_a_header_lacks_or_numbers_otherwise_is_told(tmp_path: Path) -> Non
     assert "LACKS(VIP_NOT_REACHABLE)" in out.read_text() and 'VIPL_MISSING_CALLS "VipNSShutdown "' in out.read_text()
 
 
+def test_a_header_of_the_time_builds_the_agent_with_and_without_vipl095(tmp_path: Path) -> None:
+    text = (OURS / "vipl.h").read_text()
+    for ours, other in (
+        ("typedef uint32_t VIP_ULONG;", "typedef unsigned long VIP_ULONG;"),
+        ("#define VIP_INFINITE 0xFFFFFFFFu", "#define VIP_INFINITE 0x7FFFFFFF"),  # no text names its value
+        ("typedef char VIP_CHAR;", "typedef unsigned char VIP_CHAR;"),
+        ("VipOpenNic(const VIP_CHAR", "VipOpenNic(VIP_CHAR"),
+        ("    VIP_NET_ADDRESS **ADAddrArray;",
+         "#ifdef VIPL095\n    VIP_NET_ADDRESS *ADAddrArray;\n#else\n    VIP_NET_ADDRESS **ADAddrArray;\n#endif"),
+        ("VIP_CONTROL_SEGMENT CS, Control;", "VIP_CONTROL_SEGMENT Control;"),
+        ("VIP_DESCRIPTOR_SEGMENT DS[2], Data[2];", "VIP_DESCRIPTOR_SEGMENT Data[2];"),
+        ("    VIP_ULONG MaxCQ;\n    VIP_ULONG MaxCQEntries;", "    VIP_ULONG MaxCQEntries;\n    VIP_ULONG MaxCQ;"),
+        ("VIP_VI_ATTRIBUTES *ViAttribs,\n                      VIP_BOOLEAN *ViSendQEmpty, VIP_BOOLEAN *ViRecvQEmpty",
+         "VIP_VI_ATTRIBUTES *ViAttribs"),
+    ):  # fmt: skip
+        assert ours in text
+        text = text.replace(ours, other)
+    (tmp_path / "vipl.h").write_text(text)
+    (tmp_path / "fcvi").symlink_to(OURS / "fcvi")
+    told = {"declares VIP_CHAR otherwise", "calls the member CS of VIP_DESCRIPTOR Control", "calls the member DS",
+            "has MaxCQEntries of VIP_NIC_ATTRIBUTES not behind MaxCQ", "declares VipQueryVi with other"}  # fmt: skip
+    for said, more in (("-DVIPL095", {"declares the member ADAddrArray"}), ("", set[str]())):
+        out = tmp_path / "lacks.h"
+        done = header(tmp_path, "--cc", f"cc {said}", "--out", str(out))
+        assert done.returncode == 1 and f"{len(told | more)} differ" in done.stdout, done.stdout
+        assert all(words in done.stdout for words in told | more), done.stdout
+        for source in ("layout", "nic", "vi"):
+            flags = f"-std=c11 -D_DEFAULT_SOURCE -w -fsyntax-only -I{tmp_path} -I{ROOT}/harness"
+            command = f"cc {said} {flags} {ROOT}/harness/agent/api_{source}.c"
+            subprocess.run([*command.split(), f'-DVIPL_LACKS_H="{out}"'], check=True)
+
+
+def test_a_header_that_wants_vipl095_is_told_of_it(tmp_path: Path) -> None:
+    (tmp_path / "fcvi").symlink_to(OURS / "fcvi")
+    (tmp_path / "vipl.h").write_text((OURS / "vipl.h").read_text().replace("VipDestroyVi(", "VipDestroyVi(IN "))
+    assert "It can with CFLAGS=-DVIPL095" in header(tmp_path).stderr
+    assert header(tmp_path, "--cc", "cc -DVIPL095").returncode == 0
+
+
 def test_a_header_that_is_not_there_or_does_not_compile(tmp_path: Path) -> None:
     assert header(tmp_path).returncode == 2
     (tmp_path / "vipl.h").write_text("this is no header\n")
