@@ -50,7 +50,7 @@ _SHOWN_IN = (
     "7.7.5", "7.7.2", "7.5.reply/code-point-111", "C.R8", "C.R12", "8.5.4.combined/dut-server", "7.2", "4.2.30", "7.7.1",
     "6.2/reliable-delivery/largest", "8.4.2", "5.9.4.5", "5.9.7.2", "C.R1", "5.6/", "8.5.2", "B.3.3.3",
     "B.R6e/reliable-delivery/send",
-    "B.R3", "5.2.2.sends/dut-server", "E.2", "5.2.far/reliable-delivery/rdma-read/dut-server/class2/in-order",
+    "B.R3", "5.2.2.sends/dut-server", "E.2",
     "B.R7a/send/class2/frame",
 )  # fmt: skip
 

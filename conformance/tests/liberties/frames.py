@@ -213,14 +213,6 @@ class AckForm(_OfFrames):
         return edited(frame, ACK_Form=1 if self.service_class == 2 else self._form) if frame.kind == "iu" else None
 
 
-@liberty("last-sequence-throughout", "FC-FS: F_CTL bit 20", "ius")
-class LastThroughout(_OfFrames):
-    """FCVI_READ_RESP is one Sequence, the last, and each frame of it says so."""
-
-    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        return edited(frame, Last_Sequence=1) if kind == "READ_RESP" else None
-
-
 @liberty("one-count-of-an-exchange", "5.6, 5.8.6, E18 (warns)", "seq_cnt")
 class OneCount(_OfFrames):
     """A responder goes on from the highest SEQ_CNT that it has seen in the Exchange; class 3."""
