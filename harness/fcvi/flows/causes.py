@@ -81,7 +81,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     yield from _link_answers(flow)
     yield from _errors(table, flow)
     if _is_one_way(table, flow):
-        if is_failed(flow) or (flow.unanswered_count and not table.lacking.count):
+        if is_failed(flow) or (any(u["whole"] for u in flow.unanswered) and not table.lacking.count):
             yield Cause(("no-answer",), WEAK, "No frame of one of the two ports is in the capture: that port is not there, or the "
                         "capture shows one direction only.", "a capture of both directions", flow.steps[:3])  # fmt: skip
         return

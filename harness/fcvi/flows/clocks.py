@@ -81,7 +81,7 @@ def _entry(place: int, record: Record) -> Optional[Entry]:
         unique = int.from_bytes(data[32:36] if kind == _MESSAGES else data[52:56], "big")
     elif r_ctl in (0x22, 0x23) and data[8] == 1:
         kind, phase, unique = _ELS, r_ctl - 0x22, 0
-    elif r_ctl in (0xC2, 0xC3) and data[8] == 1:  # P_RJT and F_RJT to a link service
+    elif r_ctl in (0xC2, 0xC3) and data[8] < 2:  # P_RJT and F_RJT to a link service
         kind, phase, unique = _ELS, 1, 0
     elif r_ctl in (0x81, 0x84, 0x85):
         kind, phase, unique = _BLS, int(r_ctl != 0x81), 0

@@ -66,6 +66,8 @@ def _message(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
         return None
     way = table.scan.at(flow.index).way
     pending = [u for u in flow.unanswered if int(way[u["side"]].last_answered) < u["number"]]
+    # who began the next Message had sent all of this one: the capture lacks the rest
+    pending = [u for u in pending if u["whole"] or u["id"] == (int(way[u["side"]].next_id) - 1) & 0xFFFFFFFF]
     if not pending:
         return None  # a later one was answered, and its sender went on as if this one had been
     last = max(pending, key=lambda u: u["time_us"])
