@@ -23,7 +23,7 @@ from typing import Any
 from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line
 from fcvi.engine.folder import Folder
-from fcvi.engine.words import complain, told
+from fcvi.engine.words import complain, near, told
 from fcvi.report import certificate, manifest, pdf, verify as verification
 from . import run as run_command
 
@@ -34,7 +34,7 @@ _PDF_TOOLS = ("weasyprint", "chromium")
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("certify", help="Run every applicable case, and write a report and a certificate.", description=__doc__)
-    p.add_argument("action", nargs="?", choices=("sign",), metavar="sign",
+    p.add_argument("action", nargs="?", metavar="sign",  # no choices: the value of an unknown option would be told as a wrong one
                    help="Run nothing; judge DIR again and sign it (--sign).")  # fmt: skip
     p.add_argument("signed", nargs="?", type=Path, metavar="DIR",
                    help="With sign: this is the report directory of a certification.")  # fmt: skip
@@ -52,6 +52,9 @@ def run(args: argparse.Namespace) -> int:
     """Certify, sign or verify."""
     if args.verify is not None:
         return verify(args)
+    if args.action not in (None, "sign"):
+        complain(f"certify {args.action}: only sign stands behind certify{near(args.action, ('sign',))}; see `fcvi certify --help`")
+        return 2
     if args.action is not None:
         if args.signed is None or args.sign is None:
             complain("sign: name the directory and the key: fcvi certify sign DIR --sign KEY")

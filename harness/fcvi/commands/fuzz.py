@@ -36,7 +36,7 @@ from fcvi.engine.words import complain, printable, why
 from . import place
 from .run import Progress, _us
 from .target import book, target
-from .values import counted, milliseconds, seconds, seed
+from .values import counted, long_seconds, milliseconds, seconds, seed
 
 _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is
 
@@ -66,7 +66,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--batches", type=counted, default=100, metavar="N", help="Play so many batches (default 100).")
     p.add_argument("--frames", type=counted, default=12, metavar="N", help="A batch has so many mutated frames (default 12).")
     p.add_argument("--state", action="append", metavar="NAME", help="Attack only in this state; the option may be repeated.")
-    p.add_argument("--seconds", type=seconds, metavar="S", help="End after so long, even if batches are left.")
+    p.add_argument("--seconds", type=long_seconds, metavar="S", help="End after so long, even if batches are left.")
     p.add_argument("--findings", type=counted, default=10, metavar="N", help="End after so many findings (default 10).")
     p.add_argument("--health-cmd", default="", metavar="COMMAND",
                    help="Run this after each batch; it fails when the device is ill.")  # fmt: skip

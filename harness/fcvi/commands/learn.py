@@ -33,7 +33,7 @@ from fcvi.random.decided import decisions
 from . import place
 from .run import _us
 from .target import target
-from .values import counted, milliseconds, seconds
+from .values import counted, long_seconds, milliseconds, seconds
 
 _ROLES = ("server", "server-timers", "client", "client-timers", "peer")
 
@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--settings", metavar="A,B,...", default="", help="Set the device so (class2, reception, ...).")
     p.add_argument("--depth", type=counted, default=2, metavar="N", help="Test so many letters beyond what is known (default 2).")
     p.add_argument("--queries", type=counted, metavar="N", help="Play no more words than this.")
-    p.add_argument("--seconds", type=seconds, metavar="S", help="Take no more time than this.")
+    p.add_argument("--seconds", type=long_seconds, metavar="S", help="Take no more time than this.")
     p.add_argument("--answers", type=Path, metavar="FILE",
                    help="Read the answers of earlier runs there, and add those of this run.")  # fmt: skip
     p.add_argument("--out", type=Path, metavar="DIR", help="Write machine.json, machine.dot and machine.svg there.")

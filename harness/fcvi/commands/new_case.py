@@ -18,6 +18,7 @@ from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import Requirement, load_requirements
 from fcvi.engine.files import write_file
 from fcvi.engine.words import complain, printable, why
+from . import place
 
 _STUB = '''"""A case of my own on clause {clause}."""
 
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if path.exists():
         complain(f"{path}: is there already; name another with --id or --out")
         return 2
+    place.refuse_file("--out", args.out)
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         write_file(path, _stub(found, clause, ident, path.stem).encode())

@@ -33,7 +33,7 @@ from fcvi.random.word import Word, parse
 from . import place
 from .run import _us
 from .target import target
-from .values import counted, milliseconds, seconds
+from .values import counted, long_seconds, milliseconds, seconds
 
 _SHOWN_EVERY_S = 0.5
 
@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--against", metavar="SPEC", help="Play to this second device too, and class the differences between the two.")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="The same seed makes the same words (default 1).")
     p.add_argument("--steps", type=counted, default=20_000, metavar="N", help="Play so many letters in all (default 20000).")
-    p.add_argument("--seconds", type=seconds, metavar="S", help="End after so long, even if letters are left.")
+    p.add_argument("--seconds", type=long_seconds, metavar="S", help="End after so long, even if letters are left.")
     p.add_argument("--findings", type=counted, default=50, metavar="N", help="End after so many findings (default 50).")
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="Use so many processes (ref and exec: only).")
     p.add_argument("--word", metavar="WORD", help="Play only this word, as a finding prints it, with its --seed.")

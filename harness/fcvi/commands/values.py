@@ -46,15 +46,24 @@ counted = whole(1, 1_000_000_000)
 seed = whole(-(2**63), 2**63 - 1)
 
 
-def seconds(value: str) -> float:
-    """Seconds, with a fraction perhaps, up to an hour."""
+def _seconds(value: str, most: int) -> float:
     try:
         found = float(value)
     except ValueError:
         found = 0.0
-    if not 0 < found <= 3600:
-        raise ArgumentTypeError("must be between 0 and 3600 seconds")
+    if not 0 < found <= most:
+        raise ArgumentTypeError(f"must be between 0 and {most} seconds")
     return found
+
+
+def seconds(value: str) -> float:
+    """Seconds, with a fraction perhaps, up to an hour: how long to wait."""
+    return _seconds(value, 3600)
+
+
+def long_seconds(value: str) -> float:
+    """The same up to a year: how long to work."""
+    return _seconds(value, 366 * 24 * 3600)
 
 
 def frames(p: ArgumentParser) -> None:

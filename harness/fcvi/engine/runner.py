@@ -471,6 +471,9 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
     pixit = pixit_for(
         dut.clock, options.r_a_tov_us, options.e_d_tov_us, options.tolerance_us, options.declaration.pixit
     )
+    if pixit.e_d_tov_us > pixit.r_a_tov_us:
+        given = f"E_D_TOV is {pixit.e_d_tov_us // 1000} ms and R_A_TOV {pixit.r_a_tov_us // 1000} ms"
+        raise PicsError(f"--e-d-tov: {given}; FC-FS counts E_D_TOV into R_A_TOV, so it cannot be longer")
     free = pixit.free if _own_timers(options) else pixit.free - {"timers"}
     return dut.settled(replace(pixit, jitter_us=options.jitter_us, profile=options.profile, free=free))
 

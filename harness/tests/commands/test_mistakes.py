@@ -41,6 +41,40 @@ run --jobs many | 2 | --jobs
 run --seed x | 2 | --seed
 run --r-a-tov -1 | 2 | --r-a-tov
 run --r-a-tov 1e9 | 2 | --r-a-tov
+run --e-d-tov 20000 --r-a-tov 100 --select D.R1 | 2 | E_D_TOV is 20000 ms and R_A_TOV 100 ms
+run -dut ref | 2 | did you mean --dut?
+run --dut | 2 | expected one argument
+run --dut REF | 2 | did you mean ref?
+run --dut ref --agent exec:x | 2 | has a control plane of its own
+run --dut ref --agent2 exec:x | 2 | whose other end it is
+run --dut ref --inject x | 2 | only for --dut api
+run --dut fcoe:lo,role=none | 2 | there are point-to-point, vn2vn, fabric, enode
+run --dut fcoe:lo,colour=red | 2 | there are role, mac
+run --dut fcoe:lo,vlan=9999 | 2 | not a VLAN
+run --dut exec:'unfinished | 2 | No closing quotation
+run --dut vitcp:127.0.0.1 | 2 | vitcp:HOST:PORT
+run --dut api --agent manual2 | 2 | or manual
+run --frames nonsense | 2 | unknown adapter
+run --debug gdb | 2 | it goes with exec:
+run --seed 1.5 | 2 | must be a number
+run --budget foo=3 | 2 | step-mb
+run --fail-fast=yes | 2 | ignored explicit argument
+run --select not | 2 | cannot read the term
+run --select 5.3.2/dut-sever | 2 | did you mean 5.3.2/dut-server
+run --pics /dev/null --select D.R1 | 2 | not a regular file
+run --rerun-failed D/kept --select D.R1 | 2 | selects by itself
+run --dut ref:vitcp --profile D/none.toml | 2 | No such file
+run --resume D/kept --force | 2 | leave out --force
+certify --select D.R1 | 2 | unrecognized arguments: --select
+certify --baseline D/kept | 2 | unrecognized arguments: --baseline
+certify sing D/certified | 2 | did you mean sign?
+certify sign D/none --sign D/key | 2 | no report directory
+decode --filter nonsense==1 D/half.pcap | 2 | column 1
+decode --form hex D/text.txt | 2 | did you mean --from?
+replay D/half.pcap --side zz | 2 | no N_Port Identifier
+pics chek D/word.toml | 2 | did you mean check?
+show E999 | 2 | did you mean E99?
+new-case 5.3.2 --out D/text.txt | 2 | name a directory
 run --rpc-timeout 0 | 2 | between 0 and 3600
 run --budget memory | 2 | --budget
 run --shard 3/2 | 2 | part K of N
