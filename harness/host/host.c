@@ -435,7 +435,7 @@ void host_used(struct host *h)
         if (h->wake >= 0 && next_deadline(h) < h->sleeps_till)
             ring(h->wake);
     }
-    if (is_mover && !any)
+    if (is_mover && !any && h->wire.fd < 0)
         return; /* it looked, and that is no news to itself */
     tell(h);
     if (h->wire.fd < 0)
@@ -452,6 +452,14 @@ static void nic_kick(void *context, bool soon)
     }
     tell(h);
     call_carrier(h);
+}
+
+static bool nic_due(void *context)
+{
+    struct host *h = ((struct end *)context)->host;
+    if (h->moving)
+        tell_mover(h);
+    return h->moving;
 }
 
 static void nic_lock(void *context)
@@ -499,7 +507,8 @@ static const char *make_port(struct host *h, size_t number, const struct fcvi_po
 const char *host_attach(struct host *h, size_t number, const char *device,
                         const struct fcvi_port_config *config, const struct fcvi_vipl_nic *tables)
 {
-    const struct fcvi_vipl_nic_ops ops = {nic_port, nic_now, nic_pump, nic_kick, nic_lock, nic_unlock};
+    const struct fcvi_vipl_nic_ops ops = {nic_port, nic_now,  nic_pump,  nic_kick,
+                                          nic_due,  nic_lock, nic_unlock};
     struct fcvi_vipl_nic info = *tables;
     info.rdma_read_levels = VIP_SERVICE_RELIABLE_DELIVERY | VIP_SERVICE_RELIABLE_RECEPTION;
     info.max_vi = HOST_VIS;

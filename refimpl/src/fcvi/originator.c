@@ -267,7 +267,8 @@ void fcvi_originator_resp3(struct fcvi_port *p, struct setup *s)
 
 /* ---- timeouts and errors ---- */
 
-/* T1: the application stops waiting; the Exchange goes on until T3 (C.5.2, C.5.7.1). */
+/* T1: the application stops waiting; the Exchange goes on until T3 (C.5.2, C.5.7.1). Its Receives stay posted
+ * for the next attempt (VI-ARCH 5.1), though C.5.5 flushes them (E62). */
 void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi)
 {
     struct setup *s = vi->setup != NONE ? setup_at(p, vi->setup) : NULL;
@@ -275,7 +276,6 @@ void fcvi_originator_t1(struct fcvi_port *p, struct vi *vi)
     fcvi_connection_forget(p, vi);
     fcvi_peer_answer(p, vi, NO_WAITING);
     fcvi_vi_connect_done(p, vi, VIP_TIMEOUT, NULL);
-    fcvi_vi_flush(p, vi); /* C.5.5 (E62) */
     vi->setup = NONE;
     if (s != NULL && s->phase < SETUP_AWAIT_RESP1)
         fcvi_setup_free(p, s);

@@ -2,9 +2,9 @@
  * names. A program needs this header only; it is self-contained, for C and for C++.
  *
  * What a program may count on beyond the guide:
- * - Notify and error handlers run one at a time: inside a VIPL call of the same NIC (any call, also of
- * another open of it), or in a thread of the library's where it has the wire itself. A handler may make VIPL
- * calls.
+ * - Notify and error handlers run one at a time, in a thread of the library's (VI-DG 3.5.12), so that they
+ * may take what a thread of the program's has locked around a call. Where a host has no such thread they run
+ *   inside a VIPL call of the same NIC (any call, also of another open of it). A handler may make VIPL calls.
  * - Handles are numbers in pointer's clothing: one that was destroyed, or never given out, is found out and
  *   gives VIP_INVALID_PARAMETER.
  * - A zero-length data segment is not checked: its handle and address may be anything.

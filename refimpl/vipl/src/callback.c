@@ -86,8 +86,17 @@ void vipl_callbacks_await(struct device *d, const void *nic)
     }
 }
 
-/* A call that a handler makes comes here too and leaves the rest to the call it runs in. */
+/* At the end of a call, or while it waits. A call that a handler makes comes here too and leaves the rest to
+ * what runs it. */
 void vipl_dispatch(struct device *d)
+{
+    if (d->dispatching || d->ready.first == NULL)
+        return;
+    if (d->ops.due == NULL || !d->ops.due(d->context))
+        vipl_run_handlers(d);
+}
+
+void vipl_run_handlers(struct device *d)
 {
     if (d->dispatching)
         return;

@@ -152,6 +152,8 @@ int fcvi_vipl_turn(const char *device)
         return -1;
     vipl_device_lock(d);
     fcvi_port_run(vipl_device_port(d), vipl_device_now(d));
+    (void)vipl_drain(d);
+    vipl_run_handlers(d);
     (void)vipl_leave(d, 0);
     return 0;
 }

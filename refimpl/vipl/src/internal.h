@@ -179,6 +179,7 @@ struct callback *vipl_callbacks_pop(struct callbacks *);
 void vipl_callbacks_free(struct callbacks *);
 void vipl_callbacks_cancel(struct device *, const void *vi, const void *cq);
 void vipl_dispatch(struct device *);
+void vipl_run_handlers(struct device *);
 /* Until no other thread is in a handler of this NIC. */
 void vipl_callbacks_await(struct device *, const void *nic);
 

@@ -297,7 +297,8 @@ static bool attach(struct side *s, const char *device, int i)
                                  .max_transfer_size = 65536,
                                  .names = names,
                                  .name_count = 2};
-    const struct fcvi_vipl_nic_ops ops = {nic_port, nic_now, nic_pump, NULL, nothing, nothing};
+    const struct fcvi_vipl_nic_ops ops = {
+        .port = nic_port, .now = nic_now, .pump = nic_pump, .lock = nothing, .unlock = nothing};
     struct fcvi_port_config config = config_of(s->hall->net, i);
     memcpy(info.host, net_host[i], 16);
     size_t size = fcvi_port_size(&limits);

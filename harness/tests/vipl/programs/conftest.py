@@ -58,6 +58,11 @@ def program(build: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
+def kinds(build: Callable[[str], Path]) -> Path:
+    return build("kinds.c")
+
+
+@pytest.fixture(scope="session")
 def errors(build: Callable[[str], Path]) -> Path:
     return build("errors.c")
 

@@ -3,156 +3,9 @@
  *
  * program TEST[,TEST...] DEVICE RANK [DISCRIMINATOR-BYTES]. It says "open" when its NIC is, and ends with 0
  * when all is as it should be. */
-#define VIPL095
-#include <vipl.h>
+#include "program.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-enum {
-    ROOM = 1 << 20,
-    PATIENCE_MS = 20000,
-    EVENT_MS = 10000,
-    TAG = 0x11223344,
-    MESSAGES = 100,
-    CREDITS = 8,
-    PAGE = 4096
-};
-
-static int rank;
-static unsigned discriminator = 16;
-static VIP_NIC_HANDLE nic;
-static VIP_NIC_ATTRIBUTES attributes;
-static VIP_PROTECTION_HANDLE ptag;
-static unsigned char *memory;
-static VIP_MEM_HANDLE handle;
-
-#define NEED(what)                                                                                           \
-    do {                                                                                                     \
-        if (!(what)) {                                                                                       \
-            fprintf(stderr, "rank %d, line %d: %s\n", rank, __LINE__, #what);                                \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-#define OK(call) NEED((call) == VIP_SUCCESS)
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Room for an address of any length; the fifth from here takes it again. */
-static VIP_NET_ADDRESS *new_address(void)
-{
-    static VIP_UINT64 rooms[4][64];
-    static unsigned next;
-    return memset(rooms[next++ % 4], 0, sizeof rooms[0]);
-}
-
-static VIP_NET_ADDRESS *address(IN const char *host, IN unsigned tag)
-{
-    VIP_NET_ADDRESS *a = new_address();
-    a->HostAddressLen = attributes.NicAddressLen;
-    if (host != NULL)
-        OK(VipNSGetHostByName(nic, (char *)host, a, 0));
-    else
-        memcpy(a->HostAddress, attributes.LocalNicAddress, attributes.NicAddressLen);
-    a->DiscriminatorLen = (VIP_UINT16)discriminator;
-    memcpy(a->HostAddress + a->HostAddressLen, &tag, discriminator < sizeof tag ? discriminator : sizeof tag);
-    return a;
-}
-
-static void open_nic(const char *device)
-{
-    VIP_MEM_ATTRIBUTES m = {.EnableRdmaWrite = VIP_TRUE};
-    OK(VipOpenNic(device, &nic));
-    OK(VipQueryNic(nic, &attributes));
-    OK(VipNSInit(nic, NULL));
-    OK(VipCreatePtag(nic, &ptag));
-    m.Ptag = ptag;
-    NEED(posix_memalign((void **)&memory, PAGE, ROOM) == 0);
-    memset(memory, 0, ROOM);
-    OK(VipRegisterMem(nic, memory, ROOM, &m, &handle));
-}
-
-static VIP_VI_HANDLE new_vi(VIP_CQ_HANDLE send, VIP_CQ_HANDLE recv)
-{
-    VIP_VI_ATTRIBUTES v = {.ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY,
-                           .MaxTransferSize = attributes.MaxTransferSize,
-                           .Ptag = ptag,
-                           .EnableRdmaWrite = VIP_TRUE};
-    VIP_VI_HANDLE vi;
-    OK(VipCreateVi(nic, &v, send, recv, &vi));
-    return vi;
-}
-
-/* Who is early is told VIP_NO_MATCH, or VIP_NOT_REACHABLE where the other's NIC is not open, and asks again.
- */
-static void ask(VIP_VI_HANDLE vi, unsigned tag)
-{
-    VIP_VI_ATTRIBUTES remote;
-    VIP_RETURN vip;
-    double end = now() + 20;
-    do {
-        vip = VipConnectRequest(vi, address(NULL, tag + 1000), address("nodea", tag), PATIENCE_MS, &remote);
-        if (vip == VIP_SUCCESS)
-            return;
-        NEED(vip == VIP_NO_MATCH || vip == VIP_NOT_REACHABLE);
-        usleep(20000);
-    } while (now() < end);
-    OK(vip);
-}
-
-static void serve(VIP_VI_HANDLE vi, unsigned tag)
-{
-    VIP_NET_ADDRESS *from = new_address();
-    VIP_VI_ATTRIBUTES remote;
-    VIP_CONN_HANDLE conn;
-    unsigned shown = tag + 1000;
-    OK(VipConnectWait(nic, address(NULL, tag), PATIENCE_MS, from, &remote, &conn));
-    NEED(from->DiscriminatorLen == discriminator);
-    NEED(memcmp(from->HostAddress + from->HostAddressLen, &shown,
-                discriminator < sizeof shown ? discriminator : sizeof shown) == 0);
-    OK(VipConnectAccept(conn, vi));
-}
-
-static void connect_vi(VIP_VI_HANDLE vi, unsigned tag)
-{
-    (rank == 0 ? serve : ask)(vi, tag);
-}
-
-static VIP_DESCRIPTOR *descriptor(unsigned place, unsigned char *bytes, VIP_UINT32 length)
-{
-    VIP_DESCRIPTOR *d = (VIP_DESCRIPTOR *)(void *)(memory + place * 128);
-    memset(d, 0, sizeof *d);
-    d->Control.SegCount = length > 0; /* the names of Giganet's header */
-    d->Control.Length = length;
-    d->Data[0].Local.Data.Address = bytes;
-    d->Data[0].Local.Handle = handle;
-    d->Data[0].Local.Length = length;
-    return d;
-}
-
-static VIP_DESCRIPTOR *write_descriptor(unsigned place, unsigned char *bytes, VIP_UINT32 length, uint64_t to,
-                                        VIP_MEM_HANDLE there)
-{
-    VIP_DESCRIPTOR *d = descriptor(place, bytes, length);
-    d->DS[1] = d->DS[0];
-    d->DS[0].Remote.Data.AddressBits = to;
-    d->DS[0].Remote.Handle = there;
-    d->DS[0].Remote.Reserved = 0;
-    d->CS.Control = VIP_CONTROL_OP_RDMAWRITE;
-    d->CS.SegCount = 2;
-    return d;
-}
+enum { MESSAGES = 100, CREDITS = 8 };
 
 static VIP_DESCRIPTOR *poll_recv(VIP_VI_HANDLE vi)
 {
@@ -162,35 +15,6 @@ static VIP_DESCRIPTOR *poll_recv(VIP_VI_HANDLE vi)
         NEED(now() < end);
     NEED(d != NULL && (d->CS.Status & VIP_STATUS_ERROR_MASK) == 0);
     return d;
-}
-
-static void await_send(VIP_VI_HANDLE vi)
-{
-    VIP_DESCRIPTOR *d;
-    OK(VipSendWait(vi, EVENT_MS, &d));
-}
-
-/* The one that is done first says so, and the other leaves first. */
-static void part(VIP_VI_HANDLE vi)
-{
-    VIP_DESCRIPTOR *d;
-    if (rank == 0) {
-        OK(VipPostSend(vi, descriptor(60, memory + ROOM - 64, 4), handle));
-        await_send(vi);
-        VIP_VI_STATE state = VIP_STATE_CONNECTED;
-        VIP_VI_ATTRIBUTES v;
-        VIP_BOOLEAN a, b;
-        for (double end = now() + 10; state == VIP_STATE_CONNECTED && now() < end; usleep(1000))
-            OK(VipQueryVi(vi, &state, &v, &a, &b));
-    } else {
-        OK(VipRecvWait(vi, PATIENCE_MS, &d));
-    }
-    (void)VipDisconnect(vi);
-}
-
-static void quiet(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
-{
-    (void)context, (void)error;
 }
 
 /* Messages with a credit for each in Immediate Data; the last Receive is for the end. */
@@ -408,7 +232,7 @@ static void load(void)
 }
 
 /* Two opens of one NIC are two handles of it; after a fork the child has neither, and the parent both. */
-static void opens(const char *device)
+static void opens(void)
 {
     VIP_NIC_HANDLE again;
     VIP_NIC_ATTRIBUTES same;
@@ -459,41 +283,11 @@ static void names(void)
     NEED(VipNSGetHostByName(nic, "nodea", none, 1) == VIP_ERROR_NAMESERVICE || none->HostAddressLen == 16);
 }
 
-static void run(const char *name, const char *device)
-{
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } tests[] = {{"credits", credits}, {"flags", flags}, {"segment", segment}, {"queue", queue},
-                 {"early", early},     {"names", names}, {"load", load}};
-    bool known = strcmp(name, "opens") == 0;
-    if (known)
-        opens(device);
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (strcmp(tests[i].name, name) == 0) {
-            tests[i].run();
-            known = true;
-        }
-    NEED(known);
-}
+static const struct test tests[] = {{"credits", credits}, {"flags", flags}, {"segment", segment},
+                                    {"queue", queue},     {"early", early}, {"names", names},
+                                    {"load", load},       {"opens", opens}};
 
 int main(int argc, char **argv)
 {
-    char *rest = NULL;
-    bool said = false;
-    if (argc < 4)
-        return 2;
-    rank = atoi(argv[3]);
-    if (argc > 4)
-        discriminator = (unsigned)atoi(argv[4]);
-    for (char *name = strtok_r(argv[1], ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest)) {
-        open_nic(argv[2]);
-        OK(VipErrorCallback(nic, NULL, quiet));
-        if (!said)
-            said = puts("open") >= 0 && fflush(stdout) == 0;
-        run(name, argv[2]);
-        OK(VipCloseNic(nic));
-        free(memory);
-    }
-    return 0;
+    return play(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -49,6 +49,24 @@ def test_over_fc_vi(more: str, length: str, program: Path, tmp_path: Path, net: 
     both([net.words(str(program), ALL, f"nic{rank}", str(rank), length) for rank in (0, 1)], {"VIPL_CONF": str(conf)})
 
 
+KINDS = "peers,notify,queues,pending,order,rdma,shapes,sizes,refused,errors,flood,unreliable,forks"
+
+
+@pytest.mark.parametrize("names", [KINDS, pytest.param("peer_alone,waits", marks=pytest.mark.nightly)])
+def test_kinds_over_vitcp(names: str, kinds: Path, tmp_path: Path) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(TCP.format(port=port()))
+    both([[str(kinds), names, f"nic{rank}", str(rank)] for rank in (0, 1)], {"VIPL_CONF": str(conf)})
+
+
+@pytest.mark.parametrize("more", ["", pytest.param("edition=rev1", marks=pytest.mark.nightly)])
+def test_kinds_over_fc_vi(more: str, kinds: Path, tmp_path: Path, net: Net) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(FC.format(more=f"r_a_tov=4000 {more}"))
+    names = f"{KINDS},peer_alone,waits" if more else "peers,errors,refused,shapes"
+    both([net.words(str(kinds), names, f"nic{rank}", str(rank)) for rank in (0, 1)], {"VIPL_CONF": str(conf)})
+
+
 def test_who_is_earlier_than_the_other_nic_asks_again(program: Path, tmp_path: Path, net: Net) -> None:
     """Nothing answers for the other's address, until its NIC is open."""
     conf = tmp_path / "vipl.conf"

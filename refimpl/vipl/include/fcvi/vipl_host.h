@@ -16,7 +16,7 @@ extern "C" {
 struct fcvi_port;
 
 /** What libvipl needs of the host. Each gets the context given to fcvi_vipl_attach. All but lock and unlock
- * are called with the lock held; kick, lock and unlock may be NULL. */
+ * are called with the lock held; kick, due, lock and unlock may be NULL. */
 struct fcvi_vipl_nic_ops {
     /** The port. It stays the same until fcvi_vipl_detach. libvipl alone takes its events. */
     struct fcvi_port *(*port)(void *context);
@@ -37,6 +37,9 @@ struct fcvi_vipl_nic_ops {
      * soon: what is to be sent may wait for the program's next call for a moment. Programs answer what they
      * receive, most often, and the answer then takes the acknowledgement along. */
     void (*kick)(void *context, bool soon);
+    /** Handlers of the program are due. True: a thread of the host runs them, by fcvi_vipl_turn. On false,
+     * and when this is NULL, they run inside the call that goes on. */
+    bool (*due)(void *context);
     /** Guard the port. Both or neither; with both, threads may use the NIC freely (ThreadSafe). The lock need
      * not be recursive: no handler of the program's runs under it. */
     void (*lock)(void *context);
