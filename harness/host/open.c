@@ -25,7 +25,7 @@ struct opened {
 };
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static struct opened *all;
+static struct opened *all, *of_parents; /* those of before a fork stay allocated */
 
 static void complain(const char *device, const char *why)
 {
@@ -275,7 +275,12 @@ static void in_child(void)
     fcvi_vipl_fork(FCVI_VIPL_CHILD);
     for (const struct opened *o = all; o != NULL; o = o->next)
         host_forked(o->host);
-    all = NULL;
+    while (all != NULL) {
+        struct opened *o = all;
+        all = o->next;
+        o->next = of_parents;
+        of_parents = o;
+    }
     pthread_mutex_init(&opening, NULL);
 }
 

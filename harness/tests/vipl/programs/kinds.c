@@ -287,6 +287,7 @@ static void pending(void)
             NEED(d == (void *)(memory + (size_t)(20 + next) * 128));
         NEED(next == (rank == (int)round % 2 ? POSTED : 0));
     }
+    meet(); /* nobody leaves while the other waits for its answer */
     OK(VipDestroyVi(vi));
     NEED(VipDestroyVi(vi) == VIP_INVALID_PARAMETER);
 }
