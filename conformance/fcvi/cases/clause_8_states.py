@@ -121,7 +121,7 @@ def _from_pending(t: Scenario) -> None:
     ),
 )  # fmt: skip
 def disconnect_flushes(t: Scenario) -> None:
-    """Receive Descriptors that a Disconnect finds posted complete with Descriptor Flushed: nothing else befell them (VI-DG 3.3.5, 5.2).
+    """Receive Descriptors that a Disconnect finds posted complete with Descriptor Flushed (VI-DG 3.3.5, 5.2).
 
     Those of the side that disconnects are complete when it is Idle; nobody says how soon the other side's are (E62), so it
     disconnects as well if they are not.

@@ -8,8 +8,6 @@ from fcvi.engine.upper_tester import Call
 
 from .declare import UD
 
-from .declare import UD
-
 _ALIGNMENT = 64  # G 5.1
 Number = tuple[int, Any]  # of an end, and of a thing there
 
