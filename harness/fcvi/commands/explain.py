@@ -117,6 +117,17 @@ def _hand_over_page(box: confined.Box, table: Table, flows: list[Flow], causes: 
     box.hand_over(encoded(page(table, flows, rows, causes=causes, summary=said)))
 
 
+def _of_vitcp(args: Any, table: Table) -> tuple[list[Any], int]:
+    """What there is to say of VI/TCP, and how many connections it has. A capture without a foreign packet has none."""
+    from _fcvi import lib
+
+    if not table.scan.tally.kind[lib.CAPTURE_FOREIGN] or not all(file.is_file for file in table.files):
+        return [], 0
+    from fcvi.vitcp.causes import found_in
+
+    return found_in(args.files, args)
+
+
 def _explain(args: Any, box: confined.Box) -> int:
     box.enter()
     from fcvi.flows.causes import explain
@@ -136,24 +147,31 @@ def _explain(args: Any, box: confined.Box) -> int:
     if not table.scan.tally.records and status:
         return status
     causes, unknown = explain(table, flows)
-    if not causes and none_of_ours("explain", table):
+    others, streams = _of_vitcp(args, table)
+    if not causes and not streams and none_of_ours("explain", table):
         return 2
     if args.html is not None:
         _hand_over_page(box, table, flows, causes, unknown)
     if args.json:
         for cause in causes:
             print(_json(cause, table, flows))
+        for other in others:
+            print(other.json())
     else:
         for said in about_capture(table):
             print(said)
         for number, cause in enumerate(causes, 1):
             print("\n".join(_text(number, cause, table, flows)))
+        for number, other in enumerate(others, len(causes) + 1):
+            print("\n".join(other.lines(number)))
         for flow in unknown[:20]:
             said = f" with {flow.reason:02X}h ({REASONS.get(flow.reason, 'reserved')})" if flow.reason else ""
             print(f"Connection {flows.index(flow) + 1} {flow.ids[0]:06X} -> {flow.ids[1]:06X}: {flow.ended}{said}; "
                   "why is not known: the capture does not show it")  # fmt: skip
         if len(unknown) > 20:
             print(f"{connections(len(unknown) - 20)} more failed; why is not known")
-        if not causes and not unknown:
-            print(f"{connections(len(flows))}; nothing went wrong that the capture shows{left_out(table)}{old_edition(table)}")
-    return status or (1 if causes else 4 if unknown else 0)
+        if not causes and not others and not unknown:
+            of_tcp = f", {streams} of VI/TCP" if streams else ""
+            rest = f"{left_out(table)}{old_edition(table)}"
+            print(f"{connections(len(flows))}{of_tcp}; nothing went wrong that the capture shows{rest}")
+    return status or (1 if causes or others else 4 if unknown else 0)

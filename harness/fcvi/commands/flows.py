@@ -171,7 +171,7 @@ _QUICK = 20_000  # records that are looked at again for a single answer without 
 def about_capture(table: Table) -> list[str]:
     """What is to be known of the capture before anything that it shows is believed, a sentence each."""
     lacks = [table.lacking.words()] if table.lacking is not None and table.lacking.count else []
-    if not table.has_times:
+    if table.flows and not table.has_times:
         lacks.append("The records have no times of their own: nothing is concluded from how long something took.")
     return [*table.said, *lacks, *(f"{said[0].upper()}{said[1:]}: it is not judged." for said in table.scan.artefacts)]
 

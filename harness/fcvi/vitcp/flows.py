@@ -10,6 +10,7 @@ from typing import Any, Iterator
 from _fcvi import ffi, lib
 
 from fcvi.capture import confined
+from fcvi.capture.limits import Limits
 from fcvi.capture.scan import Scan, ScanError, Watch
 from fcvi.engine.words import complain, file_name, printable
 
@@ -34,11 +35,12 @@ def _setup(sides: Any) -> str:
 
 
 def _closed(c: Any) -> str:
-    for word, flags in (("reset", c.reset), ("fin", c.fin)):
+    ends = []
+    for word, flags in (("fin", c.fin), ("reset", c.reset)):
         by = [name for name, flag in zip(("caller", "called"), flags) if flag]
         if by:
-            return f"{word} by {' and '.join(by)}"
-    return "not seen"
+            ends.append(f"{word} by {' and '.join(by)}")
+    return ", ".join(ends) or "not seen"
 
 
 def row_of(path: str, c: Any) -> dict[str, Any]:
@@ -81,17 +83,19 @@ def _text(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _connections(path: str, args: Any, streams: Streams) -> Iterator[dict[str, Any]]:
+def connections(path: str, limits: Limits, streams: Streams, ends: list[int]) -> Iterator[dict[str, Any]]:
+    """Those of a capture, in the order in which they end. ends: takes the time of the latest record, in microseconds, at last."""
     rows: list[dict[str, Any]] = []
 
     def drain() -> None:
         rows.extend(row_of(path, c) for c in streams.over())
 
-    scan = Scan(path, args.limits)
+    scan = Scan(path, limits)
     try:
         for _ in scan.stops(Watch(0, 0), drain, streams.pointer):
             yield from rows
             rows.clear()
+        ends.append(int(scan.tally.clock.newest_us))
     finally:
         scan.close()
     streams.flush()
@@ -105,7 +109,7 @@ def _list(args: Any, box: confined.Box) -> int:
     for path in args.files:
         streams = Streams(profile_of(args.profile), args.tcp_port, connections=True)
         try:
-            for row in _connections(path, args, streams):
+            for row in connections(path, args.limits, streams, []):
                 found += 1
                 print(json.dumps(row) if args.json else _text(row))
         except ScanError as error:

@@ -12,7 +12,9 @@ import jsonschema
 import pytest
 
 from ..conftest import ROOT, fcvi
-from .vitcp_conversations import CONVERSATIONS, Packet, packets, write, write_tagged
+from .vitcp_conversations import (
+    CALL, CALLED, CONVERSATIONS, NO_MATCH, NOP, REJECT, SEND, Packet, packets, pdu, setup as called, write, write_tagged,
+)  # fmt: skip
 
 SAMPLES = ROOT / "pcaps/vitcp"
 
@@ -212,6 +214,42 @@ def test_flows_list_connections() -> None:
         its = json.loads((ROOT / f"harness/fcvi/commands/schemas/{command}.schema.json").read_text())
         for line in fcvi(command, "--json", str(SAMPLES / "no-credit.pcap")).stdout.splitlines():
             jsonschema.validate(json.loads(line), its)
+
+
+_END = [Packet(0, 17, 1000, 1000), Packet(1, 17, 1000, 1001)]
+_NO_END: list[Packet] = []
+
+
+@pytest.mark.parametrize(
+    ("steps", "end", "cause", "party"),
+    [
+        (CONVERSATIONS["good"].steps, _NO_END, "", ""),
+        (CONVERSATIONS["good"].steps, _END, "", ""),
+        (CONVERSATIONS["error-on-unreliable"].steps, _NO_END, "", ""),
+        (CONVERSATIONS["good"].steps, [Packet(1, 20, 1000, 1000)], "connection-reset", "192.0.2.2:50444"),
+        (CONVERSATIONS["good"].steps, [_END[0], Packet(1, 20, 1000, 1001)], "", ""),  # who has data left resets behind a FIN
+        ([(0, called(CALL)), (1, pdu(NO_MATCH))], _END, "no-match", ""),
+        ([(0, called(CALL)), (1, pdu(REJECT))], _END, "rejected", "192.0.2.2:50444"),
+        ([(0, called(CALL))], [Packet(1, 20, 1, 1000)], "connection-reset", "192.0.2.2:50444"),
+        ([(0, called(CALL))], [Packet(0, 17, 1000, 1)], "no-answer", ""),
+        ([(0, called(CALL))], _NO_END, "", ""),  # the capture ends
+        ([*CALLED, (0, pdu(SEND, 1, b"x")), (1, pdu(NOP, ack=1, error=0x200))], _NO_END, "reported-error", ""),
+    ],
+)  # fmt: skip
+def test_explain_says_why_connections_came_to_nothing(
+    steps: list[tuple[int, bytes]], end: list[Packet], cause: str, party: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.pcap"
+    taken = packets(steps)
+    lengths = [sum(len(p.data) for p in taken if p.direction == d) for d in (0, 1)]
+    write(path, taken + [p._replace(sequence=1 + lengths[p.direction]) for p in end])
+    done = fcvi("explain", "--json", str(path))
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    schema = json.loads((ROOT / "harness/fcvi/commands/schemas/explain.schema.json").read_text())
+    for line in told:
+        jsonschema.validate(line, schema)
+    assert [(line["cause"], line["party"]) for line in told] == ([(cause, party)] if cause else [])
+    assert done.returncode == bool(cause) and fcvi("explain", str(path)).returncode == done.returncode
 
 
 def test_flows_without_vitcp() -> None:
