@@ -53,7 +53,8 @@ def _of(row: dict[str, Any], end_us: int) -> Iterator[Found]:
     answer, closed, called = row["answer"], row["closed"], row["called"]
     if answer == "Connect No Match":
         yield Found("no-match", "shown by the frames", f"{called} answers Connect No Match (4.3).",
-                    "compare the Discriminator of the request with those that the called application waits on", "", row)  # fmt: skip
+                    "compare the Discriminator of the request with those that the called application waits on", "",
+                    row)  # fmt: skip
     elif answer == "Connect Reject":
         yield Found("rejected", "shown by the frames", f"{called} answers Connect Reject (4.3).",
                     "the called application's log: VipConnectReject, or attributes that do not fit", called,
