@@ -115,3 +115,62 @@ def test_a_sentence_with_an_untrue_claim_is_not_told(name: str, tmp_path: Path) 
     shown = {"rejected-frame", "no-match", "no-waiting", "connect-timeout", "rejected", "no-parameters", "late-answer",
              "protection", "damage", "new-address", "lost-frame", "lost-response", "asked-by-ack"}  # fmt: skip
     assert tried or name in shown, "a cause that says what is not there claims it"
+
+
+_IN_TEXT = re.compile(r"\bframe \d+")
+
+
+def _said(cause: Cause) -> str:
+    """The text whatever the numbers of its frames are."""
+    return _IN_TEXT.sub("frame #", cause.text)
+
+
+def _names(cause: Cause, step: Step) -> bool:
+    """Whether the text speaks of a frame by its name, and of no other frame of that name."""
+    told = re.search(rf"\b(FCVI_)?{re.escape(step.name)}\b", cause.text) is not None
+    return told and step.name != "Message" and sum(s.name == step.name for s in cause.frames) == 1
+
+
+@pytest.mark.parametrize("name", list(stories.CAUSES))
+def test_a_sentence_is_not_told_without_the_frame_that_it_names(name: str, tmp_path: Path) -> None:
+    for seed in range(3):
+        frames = stories.CAUSES[name](stories.Random(f"{name} {seed}")).frames
+        for cause in causes_of(frames, tmp_path / "c.pcap"):
+            for step in cause.frames:
+                if _names(cause, step):
+                    other = frames[: step.number - 1] + frames[step.number :]
+                    said = [_said(c) for c in causes_of(other, tmp_path / "d.pcap")]
+                    assert _said(cause) not in said, (name, seed, step.words())
+
+
+def _with_other_code(data: bytes) -> Optional[bytes]:
+    """A frame that says another reason, or reports another error."""
+    if data[0] in (0xC2, 0xC3):
+        return data[:21] + bytes([data[21] ^ 0x10]) + data[22:]
+    if data[0] == 0xC0:
+        return data[:11] + bytes([data[11] & ~0x30]) + data[12:]
+    if data[8] == 1 and data[24] == 1:
+        return data[:29] + bytes([data[29] ^ 0x0E]) + data[30:]
+    if data[8] == 0x58 and len(data) > 37 and data[28] in (0x12, 0x18, 0x19, 0x1A) and data[37]:
+        return data[:37] + bytes([data[37] ^ 0xF8]) + data[38:]
+    if data[8] == 0x58 and len(data) > 29 and data[28] in (0x08, 0x09) and data[29] & 6:
+        return data[:29] + bytes([data[29] ^ 6]) + data[30:]
+    return None
+
+
+@pytest.mark.parametrize("name", list(stories.CAUSES))
+def test_a_sentence_says_what_the_code_of_its_frame_is(name: str, tmp_path: Path) -> None:
+    for seed in range(3):
+        frames = stories.CAUSES[name](stories.Random(f"{name} {seed}")).frames
+        for cause in causes_of(frames, tmp_path / "c.pcap"):
+            last: dict[str, Step] = {s.name: s for s in cause.frames}  # of several the latest is quoted
+            for step in last.values():
+                data = _with_other_code(frames[step.number - 1].data) if frames[step.number - 1].data else None
+                if data is None or not re.search(rf"\b(FCVI_)?{re.escape(step.name)}\b|The Disconnect says", cause.text):
+                    continue
+                other = [*frames]
+                for n, seen in enumerate(frames):
+                    if seen.data[:1] == data[:1] and seen.data[28:29] == data[28:29]:
+                        other[n] = stories.replace(seen, data=_with_other_code(seen.data) or seen.data)
+                said = [_said(c) for c in causes_of(other, tmp_path / "d.pcap")]
+                assert _said(cause) not in said, (name, seed, step.words())
