@@ -134,7 +134,11 @@ def compare(path: Path) -> int:
     return compared
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+#: Each costs a start of tshark: every check takes one of four, and the nightly tier the others.
+CAPTURES = [pytest.param(path, marks=[pytest.mark.nightly] if at % 4 else []) for at, path in enumerate(FILES)]
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_tshark_reads_the_same(path: Path) -> None:
     """Every ELS and Name Server frame of every capture."""
     compare(path)

@@ -7,8 +7,9 @@ import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
+import pytest
 
 from conformance.tests.first_written import unexplained
 from conformance.vipl.cases import all_cases
@@ -29,20 +30,22 @@ def fcvi(*args: str) -> subprocess.CompletedProcess[str]:
 
 def shard(number: int, folder: Path) -> list[dict[str, Any]]:
     report = folder / str(number)
-    done = fcvi("run", "--dut", "api", "--agent", f"exec:{AGENT}", "--shard", f"{number}/{SHARDS}", "--report", str(report))
+    done = fcvi("run", "--dut", "api", "--agent", f"exec:{AGENT}", "--shard", f"{number}/{SHARDS}", "--report", str(report),
+                *(() if number == 1 else ("--formats", "json")))  # fmt: skip
     assert done.returncode in (0, 4), done.stdout + done.stderr
     results: list[dict[str, Any]] = json.loads((report / "report.json").read_text())["results"]
     return results
 
 
-def test_our_libvipl_passes_the_book(tmp_path: Path) -> None:
+@pytest.mark.parametrize("numbers", [(1, 4), pytest.param(range(1, SHARDS + 1), marks=pytest.mark.nightly)], ids=["part", "whole"])
+def test_our_libvipl_passes_the_book(numbers: Sequence[int], tmp_path: Path) -> None:
     """Both ends are NICs of one agent. No frame is seen: --dut api has none to show."""
     with ThreadPoolExecutor(SHARDS) as pool:
-        results = [r for part in pool.map(lambda n: shard(n, tmp_path), range(1, SHARDS + 1)) for r in part]
-    assert len(results) == sum(len(case.variants) for case in all_cases())
+        results = [r for part in pool.map(lambda n: shard(n, tmp_path), numbers) for r in part]
+    assert abs(len(results) * SHARDS / len(numbers) - sum(len(case.variants) for case in all_cases())) <= SHARDS
     wrong = {r["id"]: r["reason"] for r in results if r["verdict"] not in ("pass", "not-applicable", "inconclusive")}
     assert wrong == {}
-    assert {r["id"] for r in results if r["verdict"] == "inconclusive"} == OPEN
+    assert {r["id"] for r in results if r["verdict"] == "inconclusive"} == {r["id"] for r in results} & OPEN
     again = fcvi("judge", str(tmp_path / "1"))
     assert again.returncode in (0, 4) and "byte for byte the same" in again.stdout, again.stdout + again.stderr
 

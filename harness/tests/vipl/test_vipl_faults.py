@@ -144,7 +144,7 @@ def report_of(select: str, variable: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
             [str(FCVI), "run", "--dut", "api", "--agent", f"exec:{agent} --device VINIC0 --device VINIC1", "--select", select,
-             "--report", scratch], capture_output=True, text=True, timeout=3600, check=False)  # fmt: skip
+             "--formats", "json", "--report", scratch], capture_output=True, text=True, timeout=3600, check=False)  # fmt: skip
         report = Path(scratch) / "report.json"
         assert report.is_file(), done.stdout + done.stderr
         told: dict[str, Any] = json.loads(report.read_text())
