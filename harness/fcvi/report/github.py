@@ -38,7 +38,7 @@ def causes(report: Mapping[str, Any]) -> list[Cause]:
             continue
         requirement = next(iter(result["broken"]), "")
         said = next((f for f in result["findings"] if f["requirement"] == requirement), None)
-        reason = str(said["message"]) if said is not None and requirement else words.timed(str(result["reason"]))
+        reason = words.anywhere(str(said["message"])) if said is not None and requirement else words.timed(str(result["reason"]))
         key = (result["verdict"], requirement, words.sorted_out(reason))
         found.setdefault(key, Cause(result["verdict"], requirement, reason)).cases.append(result)
     order = list(_COMMANDS)

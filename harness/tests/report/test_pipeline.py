@@ -387,8 +387,13 @@ def test_the_gitlab_template_says_what_fcvi_understands(tmp_path: Path) -> None:
     assert parser("run").parse_args(words).shard == (2, number)
     for place in ("fcvi-1", "fcvi-2", "fcvi-3", "fcvi-report"):
         (tmp_path / place).mkdir()
-    (words,) = _shell([f"cd {tmp_path}", *template["fcvi-report"]["script"]])
+    waived = {"FCVI_BASELINE": "old/report.json", "FCVI_QUARANTINE": "q.toml"}
+    (words,) = _shell([f"cd {tmp_path}", *template["fcvi-report"]["script"]], **waived)
     args = parser("report").parse_args(words)
+    assert (str(args.baseline), str(args.quarantine)) == tuple(waived.values()), "what the parts waived counts in the whole again"
+    (words,) = _shell([f"cd {tmp_path}", *template["fcvi-report"]["script"]], FCVI_BASELINE="", FCVI_QUARANTINE="")
+    args = parser("report").parse_args(words)
+    assert args.baseline is None and args.quarantine is None
     assert [str(p) for p in args.parts] == ["fcvi-1", "fcvi-2", "fcvi-3"], "as many as there are, whatever the number is"
     assert template["fcvi-report"]["artifacts"]["reports"]["junit"] == f"{args.out}/junit.xml"
 
