@@ -11,7 +11,8 @@ static bool names_are_certain(const struct judged_frame *s, bool ack)
 
 /* FC-FS (FCVI-5.8.1-01): the responder names its RX_ID once; from then on both sides use it. The originator
  * has it from a frame that it answers here, so this holds whatever was lost; headless Exchanges are the same
- * one by their identity. FFFFh after a name is not judged: not every provider keeps one. */
+ * one by their identity. FFFFh names nothing: before a name or behind it it breaks no rule of the
+ * responder's. */
 /* CONNECT_RESP2 answers a frame of the responder, so its sender knows whether there is a name, and which. */
 static void check_resp2(struct judged_frame *s)
 {

@@ -269,6 +269,25 @@ START_TEST(the_responder_names_its_rx_id)
 }
 END_TEST
 
+/* FC-PH 18.9: FFFFh names nothing. A Read that is answered in two IUs, 5 and 6. */
+START_TEST(two_names_are_one_too_many)
+{
+    static const struct {
+        uint16_t first, second;
+        const char *requirement;
+    } rows[] = {
+        {0x55, 0x55, NULL}, {0xFFFF, 0x55, NULL}, {0x55, 0xFFFF, NULL}, {0x55, 0x56, "FCVI-5.8.1-01"}};
+    struct stream s = connected1(DELIVERY);
+    request(&s, 2, 2, 0, INITIATIVE);
+    put(response(&s, 0x0A, 2, 0)->bytes, AT_RX_ID, 2, rows[_i].first);
+    put(s.frame[4].bytes, AT_F_CTL, 3, CONTEXT | END | OFFSET);
+    struct made *f = response(&s, 0x0A, 2, 0);
+    put(f->bytes, AT_RX_ID, 2, rows[_i].second);
+    counts(f, 1, 8);
+    expect1(&s, rows[_i].requirement, 6, "a Read of two IUs");
+}
+END_TEST
+
 START_TEST(a_good_session_is_good)
 {
     static const uint8_t levels[] = {UNRELIABLE, DELIVERY, RECEPTION};
@@ -659,6 +678,7 @@ int main(void)
     tcase_add_test(tc, the_response_ends_the_exchange);
     tcase_add_test(tc, an_ox_id_is_that_of_one_exchange);
     tcase_add_loop_test(tc, the_responder_names_its_rx_id, 0, 5);
+    tcase_add_loop_test(tc, two_names_are_one_too_many, 0, 4);
     tcase_add_loop_test(tc, a_good_session_is_good, 0, 3);
     tcase_add_loop_test(tc, each_breach_is_found_in_its_frame, 0, (int)(sizeof changes / sizeof changes[0]));
     tcase_add_test(tc, a_setup_without_pref_is_before_the_connection);

@@ -47,7 +47,7 @@ struct r1_exchange {
     uint32_t handle, rqst_handle, resp_handle;
     uint32_t most;  /* MAX_TRANS_SIZE of the request */
     uint32_t id;    /* VI_MSG_ID of the request */
-    uint32_t rx_id; /* that the responder named, and 1; 0: it has sent nothing */
+    uint32_t rx_id; /* that the responder named, or FFFFh, and 1; 0: it has sent nothing */
     uint8_t rqst_level, mode;
     uint8_t local[R1_HOST], remote[R1_HOST]; /* host addresses of the CONNECT_RQST */
     struct r1_side side[2];                  /* 0: of the originator */

@@ -40,26 +40,27 @@ static void check_last(struct r1_judged_frame *r)
                         r->own->frame);
 }
 
-/* FC-PH: the responder names its RX_ID once, and CONNECT_RESP2, whose sender has seen that name, bears it.
- * In class 2 an ACK may have named it before. */
+/* FC-PH 18.9: FFFFh names nothing, so the responder breaks a rule only by two names; it may give its name
+ * later than in its first frame. CONNECT_RESP2, whose sender has seen what was said, bears the name or FFFFh.
+ * In class 2 an ACK may have named it before. The rule of 2007 (FC-FS) is the same. */
 static void check_rx_id(struct r1_judged_frame *r)
 {
     const struct judged_frame *s = r->s;
     struct r1_exchange *x = r->x;
     const uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
-    const bool named = x->rx_id != 0;
+    const bool spoke = x->rx_id != 0, named = spoke && x->rx_id - 1 != FC_X_ID_UNASSIGNED;
     if (!mon_rev1_once(s) || s->in->broken)
         return;
-    if (s->who == 1 && named && seen != x->rx_id - 1)
+    if (s->who == 1 && named && seen != FC_X_ID_UNASSIGNED && seen != x->rx_id - 1)
         mon_rev1_report(r, FC(RX_ID), seen,
                         FCVI_BREACH("FCVI-5.8.1-01", "RX_ID changes within the Exchange", x->rx_id - 1),
                         r->own->frame);
-    else if (s->who == 0 && s->iu == FCVI_IU_CONNECT_RESP2 && named && seen != x->rx_id - 1 &&
+    else if (s->who == 0 && s->iu == FCVI_IU_CONNECT_RESP2 && spoke && seen != x->rx_id - 1 &&
              mon_rev1_far_good(r))
         mon_rev1_report(r, FC(RX_ID), seen,
                         FCVI_BREACH("FCVI-5.8.1-01", "RX_ID is not what the responder named", x->rx_id - 1),
                         r->far->frame);
-    if (s->who == 1)
+    if (s->who == 1 && (!named || seen != FC_X_ID_UNASSIGNED))
         x->rx_id = seen + 1u;
 }
 
