@@ -110,7 +110,7 @@ def gather(t: Verbs) -> None:
 
 
 def sums(t: Verbs) -> None:
-    """Pieces of 1, 0, 7 and 100 bytes."""
+    """Pieces of 1, 0, 7 and 100 bytes, gathered and scattered."""
     if min(node.attr("max_sge") for node in nodes(t)) < 4:
         t.skip("the device has fewer than 4 SGEs in a list")
     p = pair(t, sq_sges=4, rq_sges=4)
@@ -118,6 +118,12 @@ def sums(t: Verbs) -> None:
     good([p.a.send(p.ma.sge(0, 1), p.ma.sge(10, 0), p.ma.sge(20, 7), p.ma.sge(64, 100)), wr], "8.1.3.2-05", "a Send of four pieces")
     if wr.wc is not None and wr.good:
         t.require(wr.wc.byte_len == 108, "8.1.3.2-05", "byte_len of 1, 0, 7 and 100 bytes", wr.wc.byte_len, 108)
+    places = [(300, 1), (310, 0), (320, 7), (364, 100)]
+    p.ma.pattern(9, 0, 108)
+    sent = p.ma.read(0, 108)
+    good([p.b.recv(*[p.mb.sge(*place) for place in places]), p.a.send(p.ma.sge(0, 108))], "8.1.3.2-01", "a Receive of four pieces")
+    seen = b"".join(p.mb.read(*place) for place in places)
+    t.require(seen == sent, "8.1.3.2-01", "the bytes of a Receive of four pieces, one of them empty", seen.hex(), sent.hex())
 
 
 def too_large(t: Verbs) -> None:

@@ -302,6 +302,20 @@ def nothing_to_check(t: Verbs) -> None:
     alive(t, p)
 
 
+def use(p: Pair, mem: Mem, op: str) -> None:
+    """One good operation with the region, so that the provider may know its translation; its bytes are then as before."""
+    if op == "send":
+        wrs = [p.b.recv(p.mb.sge(0, 8)), p.a.send(mem.sge(0, 8))]
+    elif op == "read":
+        wrs = [p.a.read(mem.remote(0), p.ma.sge(0, 8))]
+    elif op == "write":  # the Send behind it says that it is there (8.2.2 rule 13)
+        wrs = [p.b.recv(p.mb.sge(0, 8)), p.a.write(mem.remote(0), p.ma.sge(0, 8)), p.a.send(p.ma.sge(0, 8))]
+    else:
+        wrs = [p.b.recv(mem.sge(0, 8)), p.a.send(p.ma.sge(0, 8))]
+    good(wrs, "7.9-04", "an operation with a region that is there")
+    mem.write(bytes([mem.fill]) * 8, 0)
+
+
 @verbs(27, "Memory that is deregistered", "7.9-01 7.9-03..05", errata="B54", variants=[
     *product(each("when", ["before"]), each("op", ["send", "recv", "write", "read"])),
     Variant("between", {"when": "between"}),
@@ -320,6 +334,7 @@ def deregistered(t: Verbs) -> None:
         return
     node = p.a.node if op == "send" else p.b.node
     mem = node.mem(512)
+    use(p, mem, op)
     if when == "between":
         made = p.b.post([{"sges": [mem.sge(0, LENGTH)]}], queue="rq").wrs
         call = mem.deregister()

@@ -350,7 +350,7 @@ def not_idle(t: Calls) -> None:
 
 
 def _told_apart(t: Calls, one: Node, other: Node, words: list[str]) -> None:
-    """Of two waits the one whose discriminator was asked for returns, and none by another discriminator."""
+    """Of two waits the one whose discriminator was asked for returns, and none by other discriminators."""
     level = best_level(one)
     waits = [other.start("VipConnectWait", LocalAddr=other.address(word), Timeout=3_000_000) for word in words[:2]]
     t.wait(20_000)
@@ -362,8 +362,9 @@ def _told_apart(t: Calls, one: Node, other: Node, words: list[str]) -> None:
         peer = other.vi(level)
         t.codes("G3.3.1-02", "VipConnectAccept", other.code("VipConnectAccept", conn=waits[1].integer("conn"), vi=peer.vi), OK)
         t.codes("G3.3.1-02", "the client", ended(t, asking, "G3.3.1-02", t.settle_us), OK)
-    ask(one.vi(level), other.address(words[2]), 300_000)
-    t.until(lambda: waits[0].done, 300_000)
+    for word in words[2:]:
+        ask(one.vi(level), other.address(word), 300_000)
+        t.until(lambda: waits[0].done, 300_000)
     t.require(not waits[0].done or waits[0].returned() != OK, "S4.3-01", "a wait on another discriminator", "returned", "waits")
 
 
@@ -378,7 +379,9 @@ def discriminators(t: Calls) -> None:
         word = bytes((7 * i + 1) & 0xFF for i in range(length)).hex()
         connect(one.vi(level), other.vi(level), word)
     for length in lengths:
-        _told_apart(t, one, other, ["0f" * (length - 1) + last for last in ("0f", "10", "11")])
+        same = bytes([15]) * length
+        places = (length - 1, length // 2, 0)  # where one byte differs
+        _told_apart(t, one, other, [same.hex(), *((same[:at] + b"\x10" + same[at + 1:]).hex() for at in places)])
     if there <= 4000:
         code = ended(t, other.start("VipConnectWait", LocalAddr=other.address("ab" * (there + 1)), Timeout=100_000), "G3.3-04",
                      3 * t.settle_us)

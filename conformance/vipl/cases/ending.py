@@ -253,13 +253,19 @@ def lost(t: Calls) -> None:
 
 @vipl("E7", "VipCloseNic with a connection up", "G3.1.2-02", variants=[Variant("closed", {"how": "close"})])
 def closes(t: Calls) -> None:
-    """VipCloseNic with a connection up: the peer learns of it, and what was held can be had again."""
+    """VipCloseNic with a connection up: the peer learns of it, and no receive of that NIC is filled any more."""
     one, other = nodes(t)
     if one.same_nic(other):
         t.lack("both ends are on one NIC")
     p = pair(t, best_level(one), ends=(one, other))
     transfer(p, 32, 1)
+    for i in range(8):
+        p.b.recv(p.dst.part(64 * i, 64))
+    p.src.fill(77, 0, 64)
     t.codes("G3.1.2-02", "VipCloseNic with a connection up", other.code("VipCloseNic", nic=other.nic), OK)
+    p.a.send(p.src.part(0, 64))
+    t.wait(t.quiet_us)
+    t.require(p.dst.wrong(77, 0, 64) > 0, "G3.1.2-02", "a receive of a NIC that was closed", "filled", "not filled")
     tell(t, p, "G3.1.2-02")
     alive(t)
 

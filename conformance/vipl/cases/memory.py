@@ -369,9 +369,8 @@ def changed(t: Calls) -> None:
     told = other.call("VipQueryMem", mem=region.mem).result().get("MemAttribs") or {}
     t.require(told.get("EnableRdmaWrite") is True, "G3.7.4-01", "what VipQueryMem tells", told, "EnableRdmaWrite")
     p.a.rdma("write", region.remote(), p.src.part(0, 64))
-    p.a.good("Send", "S3.2.2.1-03", "an RDMA Write into memory that was enabled")
-    t.require(t.until(lambda: region.read(0, 64) == b"\x77" * 64, t.settle_us), "S3.2.2.1-03", "its bytes", "not written",
-              "written")
+    p.a.good("Send", "G3.7.4-01", "an RDMA Write into memory that was enabled")
+    t.require(t.until(lambda: region.read(0, 64) == b"\x77" * 64, t.settle_us), "G3.7.4-01", "its bytes", "not written", "written")
     tag = other.ptag_new()
     t.codes("G3.7.4-01", "VipSetMemAttributes", other.code("VipSetMemAttributes", mem=region.mem, MemAttribs={"Ptag": tag,
             "EnableRdmaWrite": True}), OK)  # fmt: skip

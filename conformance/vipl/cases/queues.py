@@ -374,11 +374,16 @@ def resize(t: Calls) -> None:
 
 
 @vipl("Q4", "Entries of flushed Descriptors", "S6.4.1-03 G6.2-02", errata="A28",
-      variants=[Variant("here", {"who": "a"}), Variant("there", {"who": "b"})])  # fmt: skip
+      variants=[Variant("here", {"who": "a"}), Variant("there", {"who": "b"}), Variant("error", {"who": ""})])  # fmt: skip
 def flushed_entries(t: Calls) -> None:
-    """Eight receives are flushed by a disconnect of either end: eight entries, then eight Descriptors in order."""
+    """Eight receives are flushed by a disconnect of either end: eight entries, then eight Descriptors in order. A Send in error,
+    and one behind it, have theirs, too."""
     one, other = nodes(t)
     level, cq = best_level(one, reliable=True), one.cq(16)
+    if not t.params["who"]:
+        failed_entries(t, one, other, level, cq)
+        alive(t)
+        return
     vi, peer, mem = one.vi(level, recv_cq=cq), other.vi(level), one.mem(4096)
     connect(vi, peer)
     numbers = [vi.recv(mem.part(64 * i, 64)) for i in range(8)]
@@ -393,6 +398,18 @@ def flushed_entries(t: Calls) -> None:
         got = vi.done("Recv")
         t.require(got.descriptor == number and bool(got.errors), "S6.4.1-03", "a flushed receive behind its entry", got, "FLUSHED")
     alive(t)
+
+
+def failed_entries(t: Calls, one: Node, other: Node, level: str, cq: int) -> None:
+    """A Send whose operation there is not, and one behind it: an entry for each."""
+    vi, peer, mem = one.vi(level, send_cq=cq), other.vi(level), one.mem(4096)
+    connect(vi, peer)
+    numbers = [vi.send(mem.part(0, 8), Control=3), vi.send(mem.part(64, 8))]
+    found = entries(one, cq, 2, t.settle_us)
+    t.require(found == [(vi.vi, False)] * 2, "S6.4.1-03", "entries of Descriptors in error", found, "two")
+    for number in numbers:
+        got = vi.done("Send")
+        t.require(got.descriptor == number and bool(got.errors), "S6.4.1-03", "a Descriptor in error behind its entry", got, "an error")
 
 
 @vipl("Q5", "A CQ that is full", "G3.6.1-01", errata="A38 A67")
