@@ -98,7 +98,7 @@ vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether
 	$(IN_TREE) -m harness.tests.vipl.test_vipl_faults
 
 # the upper tester agent for RDMA verbs, where libibverbs and librdmacm are; its layer of calls is a file of its own
-VERBS_SRC := $(filter-out harness/verbs/layer_%.c,$(wildcard harness/verbs/*.c)) harness/verbs/layer_plain.c $(LINES_SRC)
+VERBS_SRC := $(filter-out harness/verbs/layer_%.c,$(wildcard harness/verbs/*.c)) harness/verbs/layer_plain.c harness/verbs/layer_extended.c $(LINES_SRC)
 VERBS_NONE_SRC := harness/verbs/layer_none.c
 VERBS_FAULTY_SRC := $(wildcard harness/verbs/faulty/*.c)
 VERBS_LIBS := -lrdmacm -libverbs -ljansson -lpthread
@@ -217,7 +217,7 @@ RDMA_ARGS ?=
 RDMA_KIND ?= rxe
 RDMA_FAULTS ?=
 .PHONY: interop-rdma rdma-faults
-interop-rdma: all $(VERBS_SAN) ## the cases of RDMA verbs against rxe and siw of the Debian kernel in QEMU (needs apt); RDMA_ARGS=... as verbs.md says
+interop-rdma: all $(if $(findstring --san,$(RDMA_ARGS)),$(VERBS_SAN)) ## the cases of RDMA verbs against rxe and siw of the Debian kernel in QEMU (needs apt); RDMA_ARGS=... as verbs.md says
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma $(BUILD)/interop-rdma $(RDMA_ARGS)
 rdma-faults: all $(VERBS_FAULTY) ## faulty providers of verbs in a guest, each against the cases of its row; RDMA_KIND=rxe or siw, RDMA_FAULTS=names or options (half an hour)
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma_faults $(BUILD)/interop-rdma $(RDMA_KIND) $(RDMA_FAULTS)

@@ -74,13 +74,14 @@ class Skipped(Exception):
     """It cannot be run here; why."""
 
 
-def image(images: Path, *programs: Path, overlay: str = "programs.gz") -> None:
-    """The kernel and the initial file system, made once; the programs are laid over it each time."""
+def image(images: Path, kinds: Sequence[str], *programs: Path, overlay: str = "programs.gz") -> None:
+    """The kernel and the initial file system for these kinds, made once; the programs are laid over it each time."""
     for program in programs:
         if not program.exists():
             raise Skipped(f"{program} is not built: libibverbs-dev and librdmacm-dev are needed")
     try:
-        if subprocess.run([str(_HERE / "rdma_image.sh"), str(images)], timeout=_IMAGE_S, check=False).returncode != 0:
+        wanted = [str(_HERE / "rdma_image.sh"), str(images), *(["siw"] if "siw" in kinds else [])]
+        if subprocess.run(wanted, timeout=_IMAGE_S, check=False).returncode != 0:
             raise Skipped("there is no kernel to boot")
         words = [str(_HERE / "rdma_programs.sh"), str(images / overlay), *map(str, programs)]
         if subprocess.run(words, timeout=60, check=False).returncode != 0:
@@ -97,7 +98,7 @@ def guests(
     if shutil.which(rdma_vm.QEMU) is None:
         raise Skipped(f"there is no {rdma_vm.QEMU}")
     if kind == "siw" and not list(images.glob("siw-*.ko")):
-        raise Skipped(f"there is no siw module: remove {images} to build it again")
+        raise Skipped("there is no siw module")
     running: list[rdma_vm.Guest] = []
     with tempfile.TemporaryDirectory(prefix="fcvi-rdma.") as scratch:
         try:
@@ -189,7 +190,7 @@ def show(images: Path, kind: str) -> int:
         if subprocess.run(words, check=False).returncode != 0:
             raise Skipped(f"{source.name} cannot be compiled")
         programs.append(program)
-    image(images, *programs, overlay="shows.gz")
+    image(images, [kind], *programs, overlay="shows.gz")
     worst = 0
     with guests(images, kind, 1, "shows.gz") as (guest,):
         for program in programs:
@@ -211,7 +212,8 @@ def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, re
         where = running[0].where
         up = time.monotonic() - began
         paths = [where / f"agent{i}" for i in range(count)]
-        relays = [rdma_vm.Relay(guest, path) for guest, path in zip(running, paths)]
+        command = "fcvi-verbs-agent" + " --extended" * args.extended
+        relays = [rdma_vm.Relay(guest, path, command) for guest, path in zip(running, paths)]
         try:
             for line in rdma_smoke.smoke([str(path) for path in paths]):
                 print(f"interop-rdma: {name}: {line}")
@@ -308,6 +310,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--pair", action="store_true", help="two guests, joined by a private socket, and every variant")
     parser.add_argument("--shows", action="store_true", help="the programs that show the deviations without the suite, and no case")
     parser.add_argument("--san", action="store_true", help="the agent that is built with ASan and UBSan")
+    parser.add_argument("--extended", action="store_true", help="the agent posts by ibv_wr_* and polls by ibv_start_poll")
     parser.add_argument("--select", help="these cases; '' for none")
     parser.add_argument("--r-a-tov", metavar="MS", help="as that of fcvi run; then no case is tried again, however busy the host")
     args = parser.parse_args(words)
@@ -315,7 +318,8 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         overlay = "san.gz" if args.san else "programs.gz"
         if not args.shows:
-            image(args.images, ROOT / ("build/san/fcvi-verbs-agent" if args.san else "build/fcvi-verbs-agent"), overlay=overlay)
+            agent = ROOT / ("build/san/fcvi-verbs-agent" if args.san else "build/fcvi-verbs-agent")
+            image(args.images, args.kinds or KINDS, agent, overlay=overlay)
     except Skipped as why:
         print(f"interop-rdma: skipped, because {why}", file=sys.stderr)
         return 3

@@ -322,7 +322,7 @@ def main(words: Sequence[str] | None = None) -> int:
     args = options(words)
     file = args.images / f"faults-{args.kind}.jsonl"
     try:
-        rdma.image(args.images, AGENT, overlay="faulty.gz")
+        rdma.image(args.images, [args.kind], AGENT, overlay="faulty.gz")
         chosen = [fault for fault in faults(args.names, labels(args.kind)) if fault.odd or not args.odd]
         before = already(file) if args.resume else {}
         chosen = [before.get(fault.name, fault) for fault in chosen]

@@ -1,13 +1,18 @@
 #!/bin/bash
-# The Debian kernel and an initial file system with rdma_rxe and siw, for rdma.py: rdma_image.sh OUT
-# Debian's kernel has rdma_rxe; siw is built here from Debian's own kernel source, as it is. Both are kept in OUT: another call
-# loads nothing. Nothing is installed but, when we are root, the tools; packages are only unpacked.
+# The Debian kernel and an initial file system with rdma_rxe, and with siw where it is asked for, for rdma.py:
+# rdma_image.sh OUT [siw]
+# Debian's kernel has rdma_rxe; siw is built here from Debian's own kernel source, as it is. Both are kept in OUT, and so are the
+# packages that were loaded: another call loads nothing again. Nothing is installed but, when we are root, the tools; packages are only unpacked.
 set -euo pipefail
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$PATH:/usr/sbin:/sbin"
-[ -s "$out/vmlinuz" ] && [ -s "$out/base.gz" ] && [ "$out/base.gz" -nt "$here/init-rdma" ] && exit 0
+siw=${2:-}
+has_siw() { compgen -G "$out/siw-*.ko" > /dev/null; }
+if [ -s "$out/vmlinuz" ] && [ -s "$out/base.gz" ] && [ "$out/base.gz" -nt "$here/init-rdma" ]; then
+    if [ -z "$siw" ] || has_siw; then exit 0; fi
+fi
 
 missing=
 for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio depmod:kmod dpkg-deb:dpkg gcc-12:gcc-12 xz:xz-utils; do
@@ -26,9 +31,11 @@ fi
 
 # download PACKAGE...: each is told with its size, and unpacked into $work/root
 download() {
-    (cd "$work" && rm -f ./*.deb && apt-get download -q "$@" 2>&1 | sed -n 's/^Get:[0-9]* [^ ]* /interop-rdma: downloads /p')
-    for package in "$work"/*.deb; do
-        dpkg-deb -x "$package" "$work/root"
+    mkdir -p "$out/packages"
+    (cd "$out/packages" && apt-get download -q "$@" 2>&1 | sed -n 's/^Get:[0-9]* [^ ]* /interop-rdma: downloads /p')
+    for package; do
+        for file in "$out/packages/${package}"_*.deb; do newest=$file; done
+        dpkg-deb -x "$newest" "$work/root"
     done
 }
 
@@ -52,7 +59,8 @@ build_siw() {
     strip --strip-debug "$work/siw/siw.ko"
     cp "$work/siw/siw.ko" "$out/siw-$version.ko"
 }
-if [ ! -s "$out/siw-$version.ko" ]; then
+if [ -n "$siw" ] && [ ! -s "$out/siw-$version.ko" ]; then
+    echo "interop-rdma: builds siw from Debian's kernel source"
     began=$(date +%s)
     if build_siw; then
         echo "interop-rdma: siw of Debian's kernel source built in $(($(date +%s) - began)) s"

@@ -61,6 +61,10 @@ struct layer {
 /** The calls themselves. */
 extern const struct layer layer_plain;
 
+/** The calls themselves, but for the data path, which is the second one that libibverbs has: ibv_wr_* and
+ * ibv_start_poll. */
+const struct layer *layer_extended(void);
+
 /** The layer of this build and its option --fault. NULL when there is no such fault; name NULL: none was
  * given. */
 const struct layer *layer_choose(const char *name);

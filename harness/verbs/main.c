@@ -7,13 +7,14 @@
 #include <sys/resource.h>
 
 static const char usage[] =
-    "usage: fcvi-verbs-agent [--device NAME] [--address ADDR] [--token FILE] [--idle SECONDS] [unix:PATH | "
-    "tcp:HOST:PORT]\n"
+    "usage: fcvi-verbs-agent [--device NAME] [--address ADDR] [--extended] [--token FILE] [--idle SECONDS]\n"
+    "                        [unix:PATH | tcp:HOST:PORT]\n"
     "The upper tester for RDMA verbs: the control part of the DUT protocol over libibverbs and librdmacm, "
     "in\n"
     "real time. Without an address to serve at it serves standard input and output. NAME is an RDMA device\n"
     "(ibv_devices lists them; default: the first); given twice it names the devices of both ends.\n"
     "--address: the address of the first device; without it the first that librdmacm finds on it.\n"
+    "--extended: posts by ibv_wr_* and polls by ibv_start_poll, the second data path of a provider.\n"
     "--without-device: serves although the machine has no RDMA device; every verb fails.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
@@ -25,7 +26,7 @@ static const char statuses[] =
 struct options {
     const char *names[DEVICES], *address, *fault;
     size_t count;
-    bool without;
+    bool without, extended;
     struct devices devices;
     const struct layer *layer;
 };
@@ -71,8 +72,8 @@ static bool read_options(int argc, char **argv, struct serve *s, struct options 
 {
     int at = 1;
     while (at < argc && strncmp(argv[at], "--", 2) == 0) {
-        if (strcmp(argv[at], "--without-device") == 0) {
-            o->without = true;
+        if (strcmp(argv[at], "--without-device") == 0 || strcmp(argv[at], "--extended") == 0) {
+            *(argv[at][2] == 'w' ? &o->without : &o->extended) = true;
             at++;
             continue;
         }
@@ -122,6 +123,8 @@ int main(int argc, char **argv)
                 o.fault);
         return 2;
     }
+    if (o.extended && o.fault == NULL)
+        o.layer = layer_extended();
     serve_prepare(&s);
     lock_as_much_as_may_be();
     if (!o.without && !devices_find(&o.devices, o.names, o.count, o.address, why, sizeof why)) {
