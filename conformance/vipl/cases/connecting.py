@@ -461,7 +461,8 @@ def remote_attribs(t: Calls) -> None:
 @vipl("K5", "Many rounds on the same two VIs", "S3.2.2-01 S4.1-01 S4.2-01", errata="A90",
       variants=levels(), tags="soak")  # fmt: skip
 def rounds(t: Calls) -> None:
-    """Connect, send, disconnect, again and again: each message belongs to its round, and a former peer's Sends do not arrive."""
+    """Connect, send, disconnect, again and again: each message belongs to its round, and so does one that the disconnect
+    overtakes. A former peer's Sends do not arrive."""
     one, other = nodes(t)
     p = pair(t, need_level(one, t.params["level"]), ends=(one, other))
     third = other.vi(p.level)
@@ -480,6 +481,7 @@ def rounds(t: Calls) -> None:
             continue
         t.require(got.good and got.descriptor == number and p.dst.wrong(round_ + 2, 0, 64) == 0, "S4.1-01", f"round {round_}", got,
                   "the message of this round")  # fmt: skip
+        p.a.send(p.src.part(64, 64))  # the disconnect of the next round may overtake it
     for vi in (p.a,):
         vi.clean()
     connect(p.a, third)
