@@ -87,7 +87,7 @@ def expect_send(t: Scenario, setup: Setup, number: int, data: bytes, requirement
     while len(seen) < len(data) and not (iu.fc("Last_Sequence") or iu.fc("Sequence_Initiative")):
         iu = t.expect("SEND_RQST", requirement, exchange=iu.exchange, why="with the rest of the Message (6.2.1)")
         seen += iu.payload
-    t.require(seen == data, requirement, "other Message Data", seen[:16].hex(), data[:16].hex(), at=iu)
+    t.require(seen == data, requirement, "the Message Data differs", seen[:16].hex(), data[:16].hex(), at=iu)
     return iu
 
 

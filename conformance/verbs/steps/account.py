@@ -188,7 +188,8 @@ class Account:
         if wr.queue == "srq" or wr.lost:
             return
         last = self._last.get((qp, wr.queue), -1)
-        t.require(wr.place > last, "8.2.2-02", f"success of WR {wr.place} of the {wr.queue}", f"behind that of WR {last}", "before")
+        t.require(wr.place > last, "8.2.2-02", f"success of WR {wr.place} of the {wr.queue}", f"behind that of WR {last}",
+                  "before any of a later WR")
         self._last[qp, wr.queue] = max(last, wr.place)
         first = self._flushed.get(qp) if wr.queue == "rq" else None
         if first is not None and wr.place > first:

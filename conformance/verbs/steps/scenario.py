@@ -9,12 +9,14 @@ from fcvi.engine.attachment import DutError, Notification
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.scenario import FAILING_LEVELS, Failed, Inconclusive, NotThere, Scenario, Seen
 from fcvi.engine.upper_tester import Call
+from fcvi.engine.words import as_json
 
 from .account import Account, Wr
 from .sets import DEAD, QP_EVENTS, RESOURCE
 
 HOLDS_PRIMITIVES = True  # a check is that of whoever called (proof.py)
 _PREFIX = "VERBS-"
+_ENDS = ("first", "second")
 _OF_THE_PICS = {"SRQ": "srq", "MW": "mw", "CM": "cm", "MT": "threads"}
 
 
@@ -177,7 +179,8 @@ class Verbs(Scenario):
         if note.method == "async" and told.event in DEAD:
             raise DutError(f"the device is gone: {told.event}")
         self.told.append(told)
-        self.log.append(f"{note.time_us} us: {note.method} at end {told.end}: {str(dict(note.params))[:200]}")
+        where = f" at the {_ENDS[told.end % 2]} end" if getattr(self, "agents", 1) > 1 else ""  # one agent has both
+        self.log.append(f"{note.time_us} us: {note.method}{where}: {as_json(note.params, 200)}")
 
     def at(self, end: int, told: Told) -> bool:
         """Whether the agent of an end said it. With one agent the numbers of the objects alone tell the ends apart."""

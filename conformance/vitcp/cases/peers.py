@@ -65,7 +65,7 @@ def _works(t: Scenario, vi: int, stream: Stream) -> None:
     whole = [m for m in stream.watch.messages if m.first is one] or stream.watch.messages[-1:]  # of any size (2.2.2.2.3)
     t.owed(lambda: whole[0].ended)
     got = bytes(whole[0].payload)
-    t.require(got == pattern(48), "VITCP-4-03", "the bytes sent", got.hex(), "those posted", at=one)
+    t.require(got == pattern(48), "VITCP-4-03", "other bytes were sent", got.hex(), "those posted", at=one)
     t.control("a Send crossed the connection that the peers have made")
 
 

@@ -319,7 +319,7 @@ def _judge(link: Link, now: Message, payload: Optional[bytes], size: int) -> Non
             t.require(len(got) == size, "VITCP-3.1-11", "the payload of the message", len(got), size, at=now.segments[-1])
         if payload is not None and len(got) == size:
             row = "VITCP-3.2.1-06" if now.kind == READ_RESPONSE else "VITCP-2.2.2.1-06"
-            t.require(got == payload, row, "the bytes sent", _first(got, payload), "those posted", at=now.first)
+            t.require(got == payload, row, "other bytes were sent", _first(got, payload), "those posted", at=now.first)
 
 
 def check_immediate(link: Link, now: Message, immediate: Optional[int]) -> None:

@@ -111,7 +111,7 @@ class CallScenario(Scenario):
             if note.params.get("what") not in ("VipSendNotify", "VipRecvNotify", "VipCQNotify"):
                 raise DutError(f"notify notification broke the DUT protocol: {as_json(note.params, 120)}")
             self.notifies.append(told)
-            self.log.append(f"{note.time_us} us: notify at end {told.end}: {str(dict(note.params))[:200]}")
+            self.log.append(f"{note.time_us} us: notify at end {told.end}: {as_json(note.params, 200)}")
         else:
             self.handled.append(told)
             super()._take_in(note)

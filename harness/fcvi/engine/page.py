@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 TESTER, DEVICE, UPPER, CHECK = "tester", "device", "upper tester", "check"
 _LARGE = 0x100  # a value that is no mere number of something
-_SAYS = ("notify ", "async ", "cm ", "connect-request ")  # notifications of agents
+_SAYS = ("notify ", "async", "cm", "connect-request")  # notifications of agents
 _CONTROL = "positive control"
 _TOLD = ("completion", "state", "VipErrorCallback")  # the recorder is told of these by itself
 _OF_CASES = ("conformance.", "fcvi_own_")  # modules of cases and their steps, the user's own too (own.py)

@@ -24,7 +24,7 @@ def shortened(value: Any) -> str:
         return "[" + ", ".join(shortened(one) for one in value[:_MOST]) + more + "]"
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "yes", False: "no"}[value]
-    text = str(value)
+    text = str(value) or '""'
     if len(text) > _LONGEST and " " not in text and not text.startswith("VIP_"):
         return f"{text[:8]}... ({len(text) // 2} bytes)" if _is_hex(text) else text[:_LONGEST] + "..."
     return text
@@ -69,7 +69,7 @@ def said(what: str, thing: Any) -> str:
     if isinstance(thing, Completion):
         return f"completion on the {thing.queue} queue of vi {thing.vi}: {thing}"
     if what == "state":
-        return f"vi {thing[0]} is {thing[1]}"
+        return f"vi {thing[0]} is now in state {thing[1]}"
     return f"VipErrorCallback {thing[1]}" + (f" of vi {thing[0]}" if thing[0] is not None else "")
 
 
@@ -91,11 +91,12 @@ def value(of: Any) -> str:
     return str(of) if 0 <= of < 10 else f"{of:X}h"
 
 
+_PLAIN = {"None": "none", "True": "yes", "False": "no"}  # what a case wrote as a value of its own language
 #: Verbs that make a sentence of the words of a breach, "the VI is not Connected"; without one they say what is looked at.
 _VERBS = """
     is are was were has have had do does did cannot differ differs returned returns failed fails succeeded succeeds allows sent
     sends came comes completed completes says goes went answers answered denies ignored ignores timed gave got asks named names
-    arrived resulted reached keeps tells told ended began connects left rejected uses took wraps runs met opens stays follow counts
+    arrived resulted reached keeps tells told ended ends began connects left rejected uses took wraps runs met opens stays follow counts
 """
 _VERB = re.compile(rf"\b({'|'.join(_VERBS.split())})\b")
 _BREACH = re.compile(r"(no|wrong|another|other|too|more than|connected|a SEQ_CNT twice)\b")
@@ -107,7 +108,7 @@ def compared(record: Record, words: str, named: Callable[[int], str], wire: bool
     """What a check compares; words: of the check. named: a time in words. wire: the case is of a wire's book, where these words
     are those of the breach as a rule; in a book of calls they are what is looked at."""
     name = record.sights[0].name.rpartition(".")[2] if record.sights else ""
-    wanted = " or ".join(value(one) for one in record.wanted)
+    wanted = " or ".join(_PLAIN.get(word, word) for word in map(value, record.wanted))
     if record.primitive == "equal":
         return f"{name} is {wanted}"
     if record.primitive in ("expect", "finish"):

@@ -330,9 +330,9 @@ class Scenario:
         """Record a breach unless the condition holds; the case goes on."""
         self.checked.add(requirement)
         if proof.ACTIVE is not None:
-            self.note("require", requirement, *self._places(where), condition=True, wanted=(str(required),), words=message)
+            self.note("require", requirement, *self._places(where), condition=True, wanted=(_said(required),), words=message)
         if not holds:
-            self.report(requirement, message, str(seen), str(required), **where)
+            self.report(requirement, message, _said(seen), _said(required), **where)
         return holds
 
     def demand(
@@ -340,9 +340,9 @@ class Scenario:
     ) -> None:  # fmt: skip
         """A condition without which the case cannot go on: its breach ends it."""
         self.checked.add(requirement)
-        self.note("demand", requirement, *self._places({"at": at}), condition=True, wanted=(str(required),), words=message)
+        self.note("demand", requirement, *self._places({"at": at}), condition=True, wanted=(_said(required),), words=message)
         if not holds:
-            self.fail(requirement, message, str(seen), str(required), at)
+            self.fail(requirement, message, _said(seen), _said(required), at)
 
     def _places(self, where: Mapping[str, Any]) -> Sequence[proof.Look]:
         """What a finding is about: the bits that it names, then the whole of the message."""
@@ -528,6 +528,11 @@ class Scenario:
     def judged(self) -> dict[str, int]:
         """How many units of the DUT codec and monitor judged, by their names; empty where there is no wire."""
         return {}
+
+
+def _said(of: object) -> str:
+    """A value in a report: members as the DUT protocol has them."""
+    return as_json(of, 200) if isinstance(of, Mapping) else str(of)
 
 
 __all__ = ["Failed", "Inconclusive", "NotThere", "Scenario", "Unimplemented"]

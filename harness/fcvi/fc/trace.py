@@ -32,11 +32,14 @@ _STATUS = frozenset((name, "CONN_STS") for name in ("FCVI_CONNECT_RESP1", "FCVI_
 
 
 def _words(view: View) -> str:
-    """Which IU it is, and the fields of the Device_Header that are not zero; also CONN_STS 0 of what answers a request."""
+    """Which IU it is, and the fields of the Device_Header that are not zero; also CONN_STS 0 of what answers a request. Of an IU in
+    several frames each is a step of its own, so all but the last say what they are.
+    """
     name = view.summary().split(" ")[0]
     fields = [f for f in view.json().get("fields", ()) if f["structure"] == "Device_Header" and f["name"] not in _IDENTITY]
     shown = [f"{f['name']} {value(_number(f['value']))}" for f in fields if _number(f["value"]) or (name, f["name"]) in _STATUS]
-    return ", ".join([name, *shown])
+    last = next((f["value"] for f in view.json().get("fields", ()) if f["name"] == "End_Sequence"), 1)
+    return ", ".join([name, *shown]) + ("" if last else " (not its last frame)")
 
 
 def _number(of: int | str) -> int:

@@ -6,6 +6,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from fcvi.engine.page_words import value
 from fcvi.engine.protocol import Line, View
 from fcvi.engine.results import TraceFrame
 from . import wire
@@ -133,7 +134,7 @@ def _words(view: View) -> str:
     """The stream, which PDU it is, and its fields that are not zero."""
     assert isinstance(view, _View)
     fields = [f for f in view.json()["fields"] if f["value"].strip("0") and f["name"] not in _LAYOUT]
-    return ", ".join([view.name(), *(f"{f['name']} {f['value'].lstrip('0')}h" for f in fields)])
+    return ", ".join([view.name(), *(f"{f['name']} {value(int(f['value'], 16))}" for f in fields)])
 
 
 _LAYOUT = frozenset(("Version", "Type/Flags", "Segment Length", "Data Offset"))

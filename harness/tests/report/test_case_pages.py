@@ -133,6 +133,18 @@ def test_the_configuration_comes_first_and_an_accept_is_seen_as_one() -> None:
     assert any(step.who == TESTER and step.what.startswith("FCVI_CONNECT_RESP1, CONN_STS 0,") for step in found)
 
 
+def test_an_iu_in_several_frames_is_no_several_ius() -> None:
+    found = [s.what for s in steps_of(CASES["8.5.2.a"]) if s.frame is not None and s.what.startswith("FCVI_CONNECT_RQST")]
+    assert found[0].endswith(" (not its last frame)") and found[1] == found[0].removesuffix(" (not its last frame)")
+
+
+def test_the_page_has_no_words_of_a_programming_language() -> None:
+    record = Record("require", "x.py:1", "x", "R", (), ("None",))
+    assert compared(record, "the Immediate Data received", str) == "required of the Immediate Data received: none"
+    told = next(s for s in steps_of(CASES["VERBS.30"]) if s.what.startswith("connect-request"))
+    assert told.who == DEVICE and "'" not in told.what
+
+
 def test_a_value_comes_from_the_other_side() -> None:
     """6.10.2: FCVI_HANDLE of RESP2 is that of the RESP1 before it, not a value of the device's own request."""
     found = steps_of(CASES["5.3.4.c"])
