@@ -19,12 +19,8 @@ faults: all ## the suite against a broken device for every requirement; the matr
 
 PROOFS_ARGS = $(if $(BOOK),--book $(BOOK)) $(if $(CASE),--case '$(CASE)')
 .PHONY: proofs
-proofs: all ## each check of a book against the devices that follow from it (BOOK=fcvi CASE=5.3.*); without BOOK those of the wires; build/proofs.tsv
-ifneq ($(filter vipl verbs,$(BOOK)),)
-	$(IN_TREE) -m conformance.call_proofs $(BOOK) $(if $(CASE),--case '$(CASE)') --afresh
-else
+proofs: all ## each check of a book against the devices that follow from it (BOOK=fcvi CASE=5.3.*); without BOOK those of the three wires; build/proofs.tsv
 	$(IN_TREE) -m conformance.proofs --out $(BUILD)/proofs.tsv $(PROOFS_ARGS)
-endif
 
 variants: all ## the suite against 1,000 conforming devices that choose by seed what the standard leaves open
 	$(IN_TREE) -m conformance.tests.variants

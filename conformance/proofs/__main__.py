@@ -1,6 +1,6 @@
-"""``make proofs``: each check of a book of a wire against the devices that follow from it.
+"""``make proofs``: each check of a book against the devices that follow from it.
 
-Usage: python3 -m conformance.proofs [--book NAME] [--case GLOB] [--out FILE] [--write]
+Usage: python3 -m conformance.proofs [--book NAME] [--case GLOB] [--lacking] [--write] [--out FILE]
 Exit status: 0 each check is named by a device of its own, tolerated or explained, 1 some are not, 2 wrong usage.
 """
 
@@ -11,28 +11,44 @@ import sys
 from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Sequence
+from typing import Callable, Sequence
 
 from conformance import register_all
 
-from .books import BOOKS
+from .books import BOOKS, WIRES
 from .play import Check, Player, levels_of
-from .table import CHOICE, explained, long_table, name_of, path_of, proofs_of, short_table
+from .table import CHOICE, Proof, explained, load, long_table, merged, name_of, path_of, proofs_of, short_table
 
 _FINE = frozenset(("named", "tolerated"))
+_SAVED = 25  # checks between two looks at the table
 
 
-def played(player: Player, cases: str) -> list[Check]:
-    """The checks of these cases, each with what came of its devices."""
+def played(
+    player: Player, cases: str, lacking: bool = False, save: Callable[[Sequence[Check]], None] = lambda checks: None
+) -> list[Check]:
+    """The checks of these cases, each with what came of its devices. lacking: only those that the table of the book does not prove.
+    save: is called now and then with those that have been played."""
     chosen = [case for case in player.book.cases() if not cases or fnmatch(case.id, cases)]
     checks = player.checks(chosen)
+    if lacking:
+        fine = {proof.name for proof in load(player.book.name) if proof.verdict in _FINE}
+        checks = [check for check in checks if name_of(check) not in fine]
     for number, check in enumerate(checks, 1):
         player.prove(check)
+        if number % _SAVED == 0:
+            save(checks[:number])
         if sys.stderr.isatty():
             print(f"\r{number} of {len(checks)} checks", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return checks
+
+
+def proofs(player: Player, checks: Sequence[Check], old: Sequence[Proof] = ()) -> list[Proof]:
+    """The table of a book, all of whose checks were played, or stand in the old one."""
+    named = {ident for check in checks for outcome in check.outcomes for ident in outcome.named}
+    named |= {ident for proof in old for ident in proof.named.split()}
+    return merged(old, proofs_of(checks, [*([] if old else player.sweep_fields(checks)), *player.sweep_bank(named)]))
 
 
 def summary(player: Player, checks: Sequence[Check]) -> str:
@@ -71,23 +87,29 @@ def open_checks(player: Player, checks: Sequence[Check]) -> list[str]:
 def main(argv: list[str]) -> int:
     """Play them."""
     parser = argparse.ArgumentParser(prog="proofs", description="each check against the devices that follow from it")
-    parser.add_argument("--book", default="", choices=["", *BOOKS], help="fcvi, rev1 or vitcp (all of them)")
+    parser.add_argument("--book", default="", choices=["", *BOOKS], help="one book (those of the wires)")
     parser.add_argument("--case", default="", metavar="GLOB", help="cases by id")
+    parser.add_argument("--lacking", action="store_true", help="only the checks that proofs.tsv of the book does not prove")
     parser.add_argument("--out", type=Path, default=Path("build/proofs.tsv"), metavar="FILE", help="every device that was played")
-    parser.add_argument("--write", action="store_true", help="renew proofs.tsv of the book")
+    parser.add_argument("--write", action="store_true", help="renew proofs.tsv of the book, now and then while it is played")
     options = parser.parse_args(argv)
     register_all()
-    if options.write and options.case:
-        parser.error("--write takes the whole of a book")
     tables, wrong = [], []
-    for name in [options.book] if options.book else list(BOOKS):
-        player = Player(BOOKS[name])
-        checks = played(player, options.case)
+    for name in [options.book] if options.book else list(WIRES):
+        player, old = Player(BOOKS[name]), load(name)
+
+        def save(done: Sequence[Check]) -> None:
+            if options.write:
+                path_of(name).write_text(short_table(merged(old, proofs_of(done, []))), encoding="utf-8")
+
+        checks = played(player, options.case, options.lacking, save)
         tables.append(long_table(checks))
         wrong += open_checks(player, checks)
-        print(summary(player, checks))
+        print(summary(player, checks), flush=True)
+        save(checks)
         if options.write:
-            path_of(name).write_text(short_table(proofs_of(checks, player.sweep_fields(checks))), encoding="utf-8")
+            kept = old if options.case or options.lacking else ()
+            path_of(name).write_text(short_table(proofs(player, checks, kept)), encoding="utf-8")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text("".join([tables[0], *(table.partition("\n")[2] for table in tables[1:])]), encoding="utf-8")
     for line in wrong:

@@ -174,6 +174,8 @@ def _notified(broken: Break, params: dict[str, Any]) -> list[dict[str, Any]]:
     if broken.what in ("good", "bad"):
         rest = [name for name in params["status"] if not name.endswith("_ERROR") and name != _DONE]
         return [{**params, "status": [_DONE, *rest, *([] if broken.what == "good" else [_ERROR])]}]
+    if broken.what == "undone":
+        return [{**params, "status": [name for name in params["status"] if name != _DONE]}]
     if broken.what == "length":
         return [{**params, "length": params["length"] + 1}]
     if broken.what == "immediate":

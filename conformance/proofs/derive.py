@@ -11,6 +11,8 @@ from .breaks import Break
 
 STATES = tuple(f"VIP_STATE_{name}" for name in ("IDLE", "CONNECT_PENDING", "CONNECTED", "ERROR"))
 _CODES = ("VIP_SUCCESS", "VIP_ERROR_RESOURCE", "VIP_TIMEOUT", "VIP_REJECT", "VIP_NOT_REACHABLE", "VIP_INVALID_PARAMETER")
+_ALL = (1 << 32) - 1  # every bit of a field that is no wider
+_SHORT = 40  # bytes of a PDU that has no room for what its type needs
 _LAST = 4  # of a kind are tried
 _MOST_BEHIND = 4  # runs of named values
 _MOST_VALUES = 6  # of a field
@@ -52,8 +54,11 @@ def _headers(sight: Sight, headers: Names) -> Iterator[Break]:
     for name in headers(sight.kind):
         yield Break("out", sight.kind, sight.nth[-1:], f"{name}^", 1)
     yield Break("out", sight.kind, sight.nth[-1:], "pad", 2000)
-    for name in headers(sight.kind):
-        yield Break("out", sight.kind, sight.nth[-1:], f"{name}=", 0)
+    if "length" in headers(sight.kind):
+        yield Break("out", sight.kind, sight.nth[-1:], "length=", _SHORT)
+    for value in ("=", "^"):
+        for name in headers(sight.kind):
+            yield Break("out", sight.kind, sight.nth[-1:], f"{name}{value}", 0 if value == "=" else _ALL)
 
 
 def _of_sight(record: Record, sight: Sight, late_us: int) -> Iterator[Break]:
@@ -133,7 +138,7 @@ def _of_call(record: Record, sight: Sight) -> Iterator[Break]:
     elif sight.what == "member":
         yield from _members(sight)
     elif sight.what == "completion":
-        for what in ("none", "bad", "good", "twice", "length", "immediate"):
+        for what in ("none", "bad", "good", "twice", "length", "immediate", "undone"):
             yield Break("done", "completion", sight.nth, what)
     elif sight.what in ("error", "state"):
         yield Break(sight.what, sight.what, sight.nth, "none")
@@ -177,18 +182,30 @@ def everywhere(counts: Mapping[str, int], record: Record, headers: Names, kinds:
     counts: how many the reference port sent, heard, was asked and told, by kind. kinds: of messages that a device may say.
     """
     parts = [(*key.partition(" ")[::2], count) for key, count in sorted(counts.items())]
-    messages = [(kind, count) for verb, kind, count in parts if verb in ("frame", "pdu") and kind]
+    sent = [(verb, kind, count) for verb, kind, count in parts if verb in ("frame", "pdu") and kind]
+    messages = [(kind, count) for _, kind, count in sent]
     for kind, _ in messages:
         yield Break("out", kind, (1,), "drop-from-here")
     for verb, kind, _ in parts:
         if verb == "in":
             yield Break("deaf", kind)
+    for verb, kind, count in sent:
+        yield from _lately(record, verb, kind, range(max(1, count - _LAST + 1), count + 1))
     for kind in kinds:
         yield Break("say", kind, value=max(0, record.now_us - 1))
+    if counts.get("stream dut", 0) > 1:
+        yield Break("stream", "dut", (), "one-port")
     for percent in (10, 50, 300):
         yield Break("config", "r_a_tov_us", value=percent)
     for verb, kind, count in parts:
-        yield from _lately(record, verb, kind, range(max(1, count - _LAST + 1), count + 1))
+        if (verb, kind, count) not in sent:
+            yield from _lately(record, verb, kind, range(max(1, count - _LAST + 1), count + 1))
+    heard = counts.get("in stream.data", 0)
+    for number in range(max(1, heard - 1), heard + 1):
+        for what in ("closes", "closes-others"):
+            yield Break("reply", "wire", (number,), what)
+        for kind in kinds:
+            yield Break("reply", kind, (number,))
     names = list(dict.fromkeys(name for kind, _ in messages for name in headers(kind)))
     for name in names:
         for kind, _ in messages:
@@ -203,6 +220,8 @@ def _lately(record: Record, verb: str, kind: str, last: range) -> Iterator[Break
         if verb in ("frame", "pdu") and kind:
             yield Break("out", kind, (number,), "drop")
             yield Break("out", kind, (number,), "again")
+            if verb == "pdu":
+                yield Break("out", kind, (number,), "swap")
         elif verb == "in":
             yield Break("deaf", kind, (number,))
         elif verb == "told":

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Iterator, Mapping, Optional, Sequence
+from typing import Container, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
+from fcvi.engine.attachment import Dut
 from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.protocol import judging_by
 from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
-from .books import Book
+from .books import Banked, Book
 from .breaks import Break
-from .derive import choices, devices, everywhere
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 1
-#: In how many places a check is tried, and with how many devices where it does not say what it compares.
-_OCCASIONS, _CANDIDATES, _SWEPT, _EFFORT = 4, 64, 300, 12000
+#: In how many places a check is tried, a device of the bank, and what can be broken at all; and how much a variant may cost.
+_OCCASIONS, _PLACES, _SWEPT, _EFFORT = 4, 64, 300, 12000
+#: The step of what is checked in every case, whatever it is about.
+EVERY_CASE = "every call and completion"
 #: What a check that compares a condition may be about is tried until one device is named.
 _ONE_IS_ENOUGH = frozenset(("require", "demand"))
 #: Verdicts, best first. tolerated: the requirement is named, with the erratum by which nobody fails.
@@ -37,6 +39,7 @@ class Occasion:
     variant: Variant
     record: proof.Record
     cost: int  # of the variant: frames, calls and notifications
+    kind: str = ""  # of the variant: of those of one kind the cheapest stands for all
 
     @property
     def ident(self) -> str:
@@ -87,10 +90,17 @@ class Check:
     occasions: list[Occasion] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     choices: list[Outcome] = field(default_factory=list)  # of devices that take what the check lets pass
+    banked: list[tuple[Break, Occasion]] = field(default_factory=list)  # devices made by hand for its requirement, where they show
 
     def add(self, occasion: Occasion) -> None:
-        """Keep it, if it is one of the cheapest, with at most two of one case."""
+        """Keep it, if it is one of the cheapest, with at most two of one case, and of one kind of its variants."""
         same = [one for one in self.occasions if one.case is occasion.case]
+        alike = [one for one in same if occasion.kind and one.kind == occasion.kind]
+        if alike:
+            if alike[0].cost <= occasion.cost:
+                return
+            self.occasions.remove(alike[0])
+            same = [one for one in same if one is not alike[0]]
         among, most = (same, 2) if len(same) >= 2 else (self.occasions, _OCCASIONS)
         if len(among) >= most:
             worst = max(among, key=lambda one: one.cost)
@@ -135,9 +145,9 @@ def subject_of(record: proof.Record) -> str:
     return f"{first.kind} {first.name}".strip() if first.what == "field" else first.kind
 
 
-def _within(occasion: Occasion, most: int) -> int:
+def _within(occasion: Occasion, most: int, least: int = 8) -> int:
     """How many devices are tried: fewer where a variant has hundreds of frames."""
-    return max(8, min(most, _EFFORT // (occasion.cost + 1)))
+    return max(least, min(most, _EFFORT // (occasion.cost + 1)))
 
 
 class Player:
@@ -146,7 +156,11 @@ class Player:
     def __init__(self, book: Book) -> None:
         self.book = book
         self.levels, self.pics, self._pixit = book.levels(), book.pics(), book.pixit()
-        self._broken = book.broken()
+        self._with = book.broken()
+        self._bank: dict[str, list[Banked]] = {}
+        for one in book.bank():
+            self._bank.setdefault(one.requirement, []).append(one)
+        self._last: Optional[Dut] = None  # the device of the last run
         self._known: dict[tuple[str, Break], Seen] = {}
         self.played = 0
 
@@ -163,14 +177,18 @@ class Player:
         dut = self.book.reference()
         with judging_by(self.book.protocol):
             for case, variant in self.variants(cases):
-                with proof.recording() as recorder:
+                with proof.recording(self.book.recorder()) as recorder:
                     result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
                 cost = len(result.frames) + len(result.log)
                 for record in recorder.records:
-                    if record.place:
-                        key = (_relative(record.place), record.primitive, subject_of(record), record.requirement)
-                        check = found.setdefault(key, Check(key[0], record.step, key[1], key[2], key[3]))
-                        check.add(Occasion(case, variant, record, cost))
+                    place = _relative(record.place) if record.place else f"{EVERY_CASE}:0"
+                    key = (place, record.primitive, subject_of(record), record.requirement)
+                    check = found.setdefault(key, Check(key[0], record.step or EVERY_CASE, key[1], key[2], key[3]))
+                    occasion = Occasion(case, variant, record, cost, self.book.kind_of(variant))
+                    check.add(occasion)
+                    known = {device for device, _ in check.banked}
+                    fit = [b for b in self._bank.get(check.requirement, ()) if b.device not in known and b.shows_in(occasion.ident)]
+                    check.banked += [(one.device, occasion) for one in fit]
         dut.close()
         return [found[key] for key in sorted(found, key=_by_place)]
 
@@ -178,15 +196,21 @@ class Player:
         """Play the devices of a check, at one occasion after the other until each of its aspects is named."""
         late_us = 4 * self._pixit.late_us
         self._choose(check)
-        for occasion in check.occasions:
+        for occasion in check.occasions[: self.book.occasions]:
             named = {aspect for aspect, verdict in check.aspects().items() if verdict == "named"}
-            for device in islice(devices(occasion.record, late_us, self.book.headers), _within(occasion, _CANDIDATES)):
+            for device in islice(self.book.devices(occasion.record, late_us), _within(occasion, self.book.candidates)):
                 if aspect_of(check.primitive, device) in named:
                     continue
                 check.outcomes.append(self._play(check, occasion, device))
                 if check.primitive in _ONE_IS_ENOUGH and check.outcomes[-1].verdict == "named":
                     return
             if check.verdict == "named":
+                return
+        lacking = {aspect for aspect, verdict in check.aspects().items() if verdict != "named"} or {check.primitive}
+        for device, occasion in check.banked:
+            outcome = self._play(check, occasion, device)
+            if outcome.verdict == "named":
+                check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
                 return
         if check.verdict != "tolerated":
             self._sweep(check)
@@ -195,7 +219,7 @@ class Player:
         """Every field of each kind of message, altered once: what codec, monitor and the checks of a whole message say of it."""
         cheapest: dict[str, tuple[Occasion, int]] = {}
         for check in checks:
-            for occasion in check.occasions:
+            for occasion in check.occasions[: self.book.occasions]:
                 for sight in occasion.record.sights:
                     best = cheapest.get(sight.kind)
                     if sight.what in ("message", "field") and sight.nth and (best is None or occasion.cost < best[0].cost):
@@ -210,18 +234,35 @@ class Player:
                     found.append(Outcome(device, occasion.ident, said, seen.failing, "finding"))
         return found
 
+    def sweep_bank(self, named: Container[str]) -> list[Outcome]:
+        """The faults that were made by hand, each of a requirement that is not among these, in the cases that list it: a variant of
+        each case in turn until it is failed by it."""
+        found: list[Outcome] = []
+        for one in self.book.bank():
+            ident = one.requirement
+            done = any(ident in outcome.named for outcome in found) or ident in named
+            listing = [list(self.variants([case])) for case in self.book.cases() if not done and ident in case.requirements]
+            turns = [place for turn in zip_longest(*listing) for place in turn if place is not None]
+            fit = [(case, variant) for case, variant in turns if one.shows_in(case.variant_id(variant))]
+            for case, variant in fit[:_PLACES]:
+                seen = self.seen(case, variant, one.device)
+                if ident in seen.failing:
+                    found.append(Outcome(one.device, case.variant_id(variant), "otherwise", seen.failing, "finding"))
+                    break
+        return found
+
     def _choose(self, check: Check) -> None:
         """Play the devices that take what the check lets pass: it may not name them."""
         for occasion in check.occasions[:1]:
-            check.choices += [self._play(check, occasion, device) for device in choices(occasion.record)]
+            check.choices += [self._play(check, occasion, device) for device in self.book.choices(occasion.record)]
 
     def _sweep(self, check: Check) -> None:
         """What can be broken at all, at the cheapest two occasions, for what is not named by a device of its own."""
         for occasion in check.occasions[:2]:
             lacking = {aspect for aspect, verdict in check.aspects().items() if verdict != "named"} or {check.primitive}
             self.seen(occasion.case, occasion.variant, None)
-            every = everywhere(dict(self._broken.counts), occasion.record, self.book.headers, self.book.kinds)
-            for device in islice(every, _within(occasion, _SWEPT)):
+            assert self._last is not None
+            for device in islice(self.book.everywhere(self._last, occasion.record), _within(occasion, _SWEPT, 64)):
                 outcome = self._play(check, occasion, device)
                 if ORDER.index(outcome.verdict) < ORDER.index(check.verdict if check.outcomes else ORDER[-1]):
                     check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
@@ -238,14 +279,12 @@ class Player:
 
     def seen(self, case: CaseInfo, variant: Variant, device: Optional[Break]) -> Seen:
         """What the suite says of a device in a variant; None: of the port as it is."""
-        dut = self._broken
-        dut.broken = device
+        dut = self._last = self._with(device)
         self.played += 1
         with judging_by(self.book.protocol):
             result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
         if result.verdict is Verdict.ERROR:
-            dut.broken = None
-            dut.restart()
+            self._with(None).restart()
         noticed = {f.requirement: f.erratum is None for f in sorted(result.findings, key=lambda f: f.erratum is None)}
         return Seen(result.verdict, tuple(result.broken), noticed)
 
@@ -260,4 +299,4 @@ def levels_of(checks: Sequence[Check], levels: Mapping[str, str]) -> list[Check]
     return [check for check in checks if levels.get(check.requirement) == "shall"]
 
 
-__all__ = ["Check", "Occasion", "Outcome", "Player", "ROOT", "aspect_of", "levels_of", "subject_of"]
+__all__ = ["Check", "EVERY_CASE", "Occasion", "Outcome", "Player", "ROOT", "aspect_of", "levels_of", "subject_of"]

@@ -48,6 +48,9 @@ class BrokenStreams(BrokenCalls, StreamDut):
         self._live: list[str] = []
         self._last: dict[int, bytes] = {}
         self._number = 0  # of the last message
+        self._ended: set[str] = set()  # streams that the fault has closed, of which the port knows nothing
+        self._first: Optional[bytes] = None  # a PDU that waits for the next one
+        self._through: dict[str, int] = {}  # bytes of a long PDU that are passed on as they come
         self._ends: list[tuple[str, str, int]] = []
         self.counts = {}
         self.later = []
@@ -59,6 +62,9 @@ class BrokenStreams(BrokenCalls, StreamDut):
         self._opened.clear()
         self._live.clear()
         self._last.clear()
+        self._ended.clear()
+        self._through.clear()
+        self._first = None
         self._ends = [("from", config["host"][0], _ONE_PORT), ("to", config["peer"]["host"][0], config["port"])]
         super().reset(config)
 
@@ -67,7 +73,23 @@ class BrokenStreams(BrokenCalls, StreamDut):
             self._opened.append(params["stream"])
             self.count("stream tester")
         self._lives(method, str(params.get("stream")))
+        broken = self.broken
+        number = self.counts.get(f"in {method}", 0) + 1
+        if method == "stream.data" and broken is not None and broken.concerns("reply", broken.kind, number):
+            self._reply(broken, params["stream"])
         return method
+
+    def _reply(self, broken: Break, stream: str) -> None:
+        """Say something at once where something is heard, or end streams."""
+        if broken.kind != "wire":
+            self._says(broken.kind, stream)
+        for name in [name for name in self._live if (name == stream) == (broken.what == "closes")] if broken.kind == "wire" else ():
+            self._ends_it(name)
+
+    def _ends_it(self, name: str) -> None:
+        """Close a stream; the port does not know, and goes on."""
+        self._out("stream.close", {"stream": name, "how": "fin"})
+        self._ended.add(name)
 
     def _lives(self, method: str, name: str) -> None:
         """Take note of which streams are open."""
@@ -79,8 +101,12 @@ class BrokenStreams(BrokenCalls, StreamDut):
     def said(self) -> None:
         broken = self.broken
         assert broken is not None
-        names = [name for name in (broken.what, *reversed(self._live)) if name in self._live]
-        kinds = [kind for kind, name in wire.NAMES.items() if name in broken.kind.split(", ")]
+        self._says(broken.kind, broken.what)
+
+    def _says(self, words: str, stream: str) -> None:
+        """Send a PDU of one of these kinds, on this stream if it lives, else on the last one."""
+        names = [name for name in (stream, *reversed(self._live)) if name in self._live]
+        kinds = [kind for kind, name in wire.NAMES.items() if name in words.split(", ")]
         if not names or not kinds:
             return
         kind = next((one for one in kinds if one in self._last), kinds[0])
@@ -93,12 +119,14 @@ class BrokenStreams(BrokenCalls, StreamDut):
 
     def does(self, what: str) -> None:
         if what == "closes" and self._live:
-            self._out("stream.close", {"stream": self._live[-1], "how": "fin"})
+            self._ends_it(self._live[-1])
         elif what == "opens":
             ends = {end: {"host": host, "port": port} for end, host, port in self._ends}
             self._out("stream.open", {"stream": "d99", **ends})
 
     def _out(self, method: str, params: dict[str, Any]) -> None:
+        if params.get("stream") in self._ended:
+            return
         self._lives(method, str(params.get("stream")))
         RefDut._emit(self, method, params)
 
@@ -116,7 +144,7 @@ class BrokenStreams(BrokenCalls, StreamDut):
         if method == "stream.open":
             self._opened.append(name)
             self.count("stream dut")
-        if broken is None or broken.verb != "stream" or not broken.nth or self._opened[broken.nth[0] - 1 :][:1] != [name]:
+        if broken is None or broken.verb != "stream" or broken.nth and self._opened[broken.nth[0] - 1 :][:1] != [name]:
             self._out(method, params)
         elif method == "stream.open" and broken.what in ("elsewhere", "one-port"):
             end, port = ("to", params["to"]["port"] ^ 1) if broken.what == "elsewhere" else ("from", _ONE_PORT)
@@ -127,16 +155,31 @@ class BrokenStreams(BrokenCalls, StreamDut):
             self._out(method, params)
 
     def _data(self, stream: str, data: bytes) -> None:
-        """Take the PDUs apart and send each as it is to be."""
+        """Take the PDUs apart and send each as it is to be. The tester gives room for more of a long one when it has the first."""
+        passed = min(self._through.get(stream, 0), len(data))
+        if passed:
+            self._through[stream] -= passed
+            self._send(stream, data[:passed])
         rest = self._rest.setdefault(stream, bytearray())
-        rest += data
+        rest += data[passed:]
         while len(rest) >= 4:
             kind, length = rest[1] >> 3, rest[2] << 8 | rest[3]
             if length > len(rest):
+                self._begun(stream, wire.NAMES.get(kind, ""), length)
                 return
             pdu = bytes(rest[:length])
             del rest[:length]
             self._pdu(stream, kind, pdu)
+
+    def _begun(self, stream: str, name: str, length: int) -> None:
+        """Pass on the beginning of a long PDU with which nothing is wrong."""
+        rest, number = self._rest[stream], self.counts.get(f"pdu {name}", 0) + 1
+        if len(rest) < _PIECE or self._first is not None or self.broken is not None and self.broken.concerns("out", name, number):
+            return
+        self.count(f"pdu {name}")
+        self._through[stream] = length - len(rest)
+        self._send(stream, bytes(rest))
+        rest.clear()
 
     def _pdu(self, stream: str, kind: int, pdu: bytes) -> None:
         broken, name = self.broken, wire.NAMES.get(kind, "")
@@ -150,7 +193,14 @@ class BrokenStreams(BrokenCalls, StreamDut):
             if broken.what == "late":
                 self.later.append((self.now_us + _value(broken), lambda: self._send(stream, pdu)))
                 return
+            if broken.what == "swap":
+                self._first = pdu
+                return
             pdu = edited(broken, kind, pdu)
+        first, self._first = self._first, None
+        if first is not None:  # both change places, and have the numbers of their places
+            self._send(stream, _numbered(pdu, number_of(first)))
+            pdu = _numbered(first, number_of(pdu))
         self._send(stream, pdu)
 
     def _send(self, stream: str, pdu: bytes) -> None:

@@ -78,6 +78,21 @@ def proofs_of(checks: Iterable[Check], swept: Sequence[Outcome]) -> list[Proof]:
     return sorted(found)
 
 
+def merged(old: Iterable[Proof], new: Iterable[Proof]) -> list[Proof]:
+    """A table with the proofs of some of its checks played again: of a check that others' cases make as well the better stays."""
+    found = {proof.name: proof for proof in old}
+    for proof in new:
+        was = found.get(proof.name)
+        if was is None or _worth(proof) <= _worth(was):
+            found[proof.name] = proof
+    own = {proof.requirement for proof in found.values() if proof.device and proof.step != EVERYWHERE}
+    return sorted(proof for proof in found.values() if proof.step != EVERYWHERE or proof.requirement not in own)
+
+
+def _worth(proof: Proof) -> int:
+    return (*ORDER, NO_DEVICE).index(proof.verdict)
+
+
 def _shown(outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
     """The run that is shown: the first that was played."""
     return (outcomes[0].variant, str(outcomes[0].device), " ".join(outcomes[0].named)) if outcomes else ("", "", "")
@@ -132,6 +147,6 @@ def _by_name(book: str) -> Mapping[Name, Proof]:
 
 
 __all__ = [
-    "CHOICE", "EVERYWHERE", "NO_DEVICE", "Proof", "explained", "load", "long_table", "name_of", "path_of", "proof_of", "proofs_of",
-    "short_table",
+    "CHOICE", "EVERYWHERE", "NO_DEVICE", "Proof", "explained", "load", "long_table", "merged", "name_of", "path_of", "proof_of",
+    "proofs_of", "short_table",
 ]  # fmt: skip

@@ -214,7 +214,9 @@ def initiative(t: Scenario) -> None:
     t.equal(request, "Sequence_Initiative", 1, "FCVI-5.8.4-02")
     t.equal(request, "Last_Sequence", 0, "FCVI-5.8.4-02")
     counts = [frame.get("FC", "SEQ_CNT") for frame in request.frames]
-    t.require(len(set(counts)) == len(counts), "FCVI-5.8.6-02", "a SEQ_CNT twice in a Sequence", counts, "each once", at=request)
+    if len(counts) > 1:
+        same = len(counts) - len(set(counts))
+        t.require(same == 0, "FCVI-5.8.6-02", "a SEQ_CNT twice in a Sequence", counts, "each once", at=request)
     answer_send(t, setup, request)
     buffer = post_recv(t, setup.vi, len(data))
     sent = prepare(t, setup, Message("send", 1, data))

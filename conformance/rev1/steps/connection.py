@@ -255,7 +255,7 @@ def check_resp1(t: Scenario, resp1: Received, setup: Setup) -> None:
     revision = resp1.conn_int("VI_REVISION")
     t.require(revision == 1, "REV1-6.8-02", "VI_REVISION", f"{revision:08X}h", "00000001h", at=resp1, erratum="R30")
     handle = resp1.conn_int("VI_RQST_HANDLE")
-    t.require(handle != UNASSIGNED, "REV1-6.8-02", "the handle of the responder", f"{handle:08X}h", "one that was assigned", at=resp1)
+    t.require(handle != UNASSIGNED, "REV1-6.8-02", "the handle of the responder", f"{handle:08X}h", "one assigned", at=resp1)
     _check_address(t, resp1, "VI_LOC_ADDR", dut_host(t), "REV1-6.8-03")
     if not _as_asked(t, resp1):
         _check_address(t, resp1, "VI_REM_ADDR", tester_host(t), "REV1-6.8-03")

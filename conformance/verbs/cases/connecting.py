@@ -181,6 +181,9 @@ def orderly(t: Verbs) -> None:
             t.notice("6.2.5-06", "the time until the end of the close is told", f"over {t.bound_us} us", "sooner", "B20")
             came = True
         t.require(came, row, "what an end is told of the close", "nothing", "DISCONNECTED")
+        if qp is near:
+            state = "" if came else near.state()
+            t.require(state != "SQD", "6.2.5-08", "the state when the time of a close is over", state, "no longer Closing")
         t.require(came, "6.2.5-06", "what an end is told of the close", "nothing", "DISCONNECTED")
     for qp, row in ((near, "6.2.2.2-06"), (far, "6.2.2.2-02")):
         seen = [e.event for e in t.events(qp.end, qp.qp)]
@@ -190,13 +193,14 @@ def orderly(t: Verbs) -> None:
         late = near.post([{"opcode": "SEND", "sges": [(p.ma if near is p.a else p.mb).sge(0, 8)]}], must=False, row="6.2.5-02").wrs
         t.wait(t.quiet_us // 5)
         t.require(not any(wr.good for wr in late), "6.2.5-01", "a Send behind the close", "success", "never")
-    if not near.reset(t.quiet_us):
+    idle = near.reset(t.quiet_us)
+    if not idle:
         limit = near.ends_within()  # Closing may go on when librdmacm has told of the end
         way, erratum = ("by way of Error", "B50") if limit == t.bound_us else ("later", "B80")
-        if near.reset(limit):
+        idle = near.reset(limit)
+        if idle:
             t.notice("6.2.5-07", "the way from a closed stream to Idle", way, "at once", erratum)
-        else:
-            t.report("6.2.5-07", "a move to Idle after a quiet close", REFUSED, OK)
+    t.require(idle, "6.2.5-07", "a move to Idle after a quiet close", REFUSED, OK)
     if t.params["again"] == "again" and near is p.a:
         second(t, p.a, p.ma, "6.2.5-07")
     alive(t)

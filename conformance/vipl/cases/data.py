@@ -199,7 +199,7 @@ def zero_length(t: Calls) -> None:
             p.a.rdma(op, p.dst.remote(), *segments)
             got = p.a.good("Send", "G5.2-03" if name == "none" else row, f"RDMA with {name}", 3 * t.settle_us)
             t.require(got.length == length, row, f"Length of RDMA with {name}", got.length, length)
-            if op == "write" and p.level != UD:
+            if op == "write" and p.level != UD and length:
                 t.require(t.until(lambda: p.dst.wrong(3, 0, length) == 0, t.settle_us), row, "bytes written", "others",
                           "those sent")  # noqa: B023
     alive(t, pair(t, p.level, ends=(t.a, t.b)))

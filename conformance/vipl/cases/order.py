@@ -16,6 +16,7 @@ from conformance.vipl.steps.session import (
 )  # fmt: skip
 
 _STATUS = 28  # of the control segment
+_EACH = 4  # Sends of each of several VIs
 
 
 def in_order(t: Calls, met: list[dict[str, Any]], row: str, what: str) -> None:
@@ -261,6 +262,26 @@ def room(p: Pair, wanted: int) -> int:
     """How many Descriptors to post on a queue: no more than the NICs say that one takes."""
     most = [node.number("MaxDescriptorsPerQueue") for node in (p.a.node, p.b.node)]
     return min([wanted, *(m for m in most if m > 0)])
+
+
+@vipl("O9", "Small Sends beside large ones", "S2.5.1-08 S2.6-01", variants=levels())
+def beside(t: Calls) -> None:
+    """Four VIs have Sends under way at once, one of them small ones that are posted last: the Sends of each VI complete."""
+    level, ends = t.params["level"], nodes(t)
+    pairs = [pair(t, level, ends=ends) for _ in range(4)]
+    sizes = {id(p): 64 if p is pairs[-1] else SIZE for p in pairs}
+    for p in pairs:
+        for _ in range(_EACH):
+            p.b.recv(p.dst.part(0, sizes[id(p)]))
+    for p in pairs:
+        for _ in range(_EACH):
+            p.a.send(p.src.part(0, sizes[id(p)]))
+    for p in reversed(pairs):
+        small = p is pairs[-1]
+        left = sum(p.a.reap("Send", t.async_us).code == NOT_DONE for _ in range(_EACH))
+        t.require(left == 0, "S2.5.1-08" if small and level == UD else "S2.6-01",
+                  f"{'small' if small else 'large'} Sends that do not complete beside those of other VIs", left, 0)
+    alive(t, pair(t, level, ends=ends))
 
 
 def threadsafe(t: Calls, safe: bool = True) -> Pair:

@@ -75,7 +75,9 @@ def long_messages(t: Scenario) -> None:
         local = register(t, size)
         post_send(link, op="rdma-read", remote=(0x10000, 7), region=local, length=size)
         request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
-        t.require((request.first.pdu.rdma or (0, 0, 0))[2] == size, "VITCP-3.2.1-04", "RDMA Length", request.first.pdu.rdma, size)
+        length = (request.first.pdu.rdma or (0, 0, 0))[2]
+        if not t.require(length == size, "VITCP-3.2.1-04", "RDMA Length", length, size, at=request.first):
+            return
         respond(link, answer(link, request, data, _PIECE))
         completion(link, "send", "VITCP-3.1-41", "for a long read")
         t.require(contents(t, local) == data, "VITCP-2.2.2.1-06", "the bytes read", "others", "those sent")

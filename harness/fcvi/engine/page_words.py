@@ -96,7 +96,8 @@ _PLAIN = {"None": "none", "True": "yes", "False": "no"}  # what a case wrote as 
 _VERBS = """
     is are was were has have had do does did cannot differ differs returned returns failed fails succeeded succeeds allows sent
     sends came comes completed completes says goes went answers answered denies ignored ignores timed gave got asks named names
-    arrived resulted reached keeps tells told ended ends began connects left rejected uses took wraps runs met opens stays follow counts
+    arrived resulted reached keeps tells told ended began connects left rejected uses took wraps runs met opens stays follow counts
+    ends
 """
 _VERB = re.compile(rf"\b({'|'.join(_VERBS.split())})\b")
 _BREACH = re.compile(r"(no|wrong|another|other|too|more than|connected|a SEQ_CNT twice)\b")

@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Seque
 
 #: Modules with this name in them hold primitives: a check is that of whoever called them. Those of the harness need it not.
 MARK = "HOLDS_PRIMITIVES"
+_RUNNER = "fcvi.engine.runner"  # calls the case; what it calls beside that is no check of a case
 _MOST = 24  # things that a case looked at and no check has taken; older ones are forgotten
 
 
@@ -41,7 +42,7 @@ class Record:
 
     place: file:line of the case or step that asked. step: module and function of it. wanted: the values that pass; () where the
     check does not compare with a value. tolerated: further values that pass, with their errata. sights: what it is about, the
-    surest first. now_us: the device's time at which the check began to look.
+    surest first. now_us: the device's time at which the check began to look. words: what its breach is called.
     """
 
     primitive: str
@@ -52,6 +53,7 @@ class Record:
     wanted: tuple[Any, ...] = ()
     tolerated: tuple[tuple[Any, str], ...] = ()
     now_us: int = 0
+    words: str = ""
 
 
 class Breach(NamedTuple):
@@ -141,9 +143,8 @@ class Recorder:
                 sights.append(sight)
         self._resolving = False
         place, step = asker()
-        self.records.append(
-            Record(primitive, place, step, requirement, tuple(sights), tuple(wanted), tuple((tolerated or {}).items()), now_us)
-        )
+        passing, further = tuple(wanted), tuple((tolerated or {}).items())
+        self.records.append(Record(primitive, place, step, requirement, tuple(sights), passing, further, now_us, words))
 
     def breach(self, requirement: str) -> None:
         """A breach is reported."""
@@ -166,10 +167,11 @@ def recording(into: Optional[Recorder] = None) -> Iterator[Recorder]:
 
 
 def asker() -> tuple[str, str]:
-    """file:line of the case or step that called a primitive, and the name of its module and function."""
+    """file:line of the case or step that called a primitive, and the name of its module and function; "" for what is checked of
+    every case."""
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None and (frame.f_globals.get("__name__", "").startswith("fcvi.") or MARK in frame.f_globals):
-        frame = frame.f_back
+        frame = None if frame.f_globals["__name__"] == _RUNNER else frame.f_back
     if frame is None:
         return "", ""
     module = str(frame.f_globals.get("__name__", "")).removeprefix("conformance.")

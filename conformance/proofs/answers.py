@@ -1,0 +1,368 @@
+"""The providers that follow from a check: each breaks something that the check may have looked at.
+
+A check of calls compares what was read from answers. Which member that was it does not say; so each member of the answers that were
+read before it is altered in turn, the surest first: another code, another state, bytes that are wrong, a completion that is lost,
+doubled, or has another status. Then the members of what was asked: the provider takes one for another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from itertools import islice, permutations
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence
+
+from fcvi.engine import proof
+from fcvi.engine.upper_tester import Call
+
+from .breaks import Break
+from .layer import DIGIT, Path, member_of
+
+_STATES = {
+    "State": tuple(f"VIP_STATE_{name}" for name in ("IDLE", "CONNECT_PENDING", "CONNECTED", "ERROR")),
+    "state": ("RESET", "INIT", "RTR", "RTS", "SQD", "ERR"),
+}
+_CODES = {
+    "VIP_": tuple(f"VIP_{name}" for name in (
+        "SUCCESS", "INVALID_PARAMETER", "ERROR_RESOURCE", "INVALID_STATE", "TIMEOUT", "NOT_DONE", "DESCRIPTOR_ERROR", "REJECT",
+        "NO_MATCH",
+    )),
+    "": ("success", "immediate-error"),
+}  # fmt: skip
+_STATUSES = ("SUCCESS", "WR_FLUSH_ERR", "LOC_PROT_ERR", "REM_ACCESS_ERR", "LOC_LEN_ERR")
+_WORD_BITS = (1, 2, 4, 8, 32, 128, 256, 1 << 16, 1 << 17, 1 << 19, 1 << 20)  # of Status: DONE, errors, operation, immediate, none
+#: What an agent tells of itself, and numbers that name something: another one asks for nothing that a provider owes.
+_NOT_ITS_OWN = frozenset(("thread", "at_us", "value", "guard", "return", "errno", "vendor_err", "first"))
+_NUMBERS = frozenset(("nic", "vi", "mem", "conn", "ptag", "cq", "qp", "pd", "mr", "mw", "srq", "rnic", "request", "listener", "ah"))
+#: Members that name one thing: no other of its kind has the same.
+NAMES = frozenset(("value", "handle", "va", "qp_num", "lkey", "rkey"))
+#: Numbers of a request that say how much.
+_SIZES = frozenset(("length", "Length", "entries", "sq_size", "rq_size", "size", "limit", "max_rd_atomic", "max_dest_rd_atomic"))
+_TURNS = (16, 6, 3)  # of each answer in turn: what was read last is the surest
+_FIRST = 24  # devices before those of calls that are under way
+_TOKEN = re.compile(r"[\w.-]+")
+_TIMES = ("early", "late", "block", "time")  # words for how long a call took
+_NOTHING = ("not called", "none", "nothing", "never")  # words for what may not come
+_COMES = ("return", "answer", "come", "at once")  # words for a call that may not block
+HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
+_READ = 6  # answers before a check that it may be about
+_OF_THE_SUITE = ("agent.", "inject", "mem.new", "mem.pattern-write")
+_TABLES = frozenset(("NicAttribs", "attributes", "ViAttribs", "cap"))  # members of answers that are looked up later
+_SOME_US = 2_000_000  # more than what is called immediate
+_LONG_US = 60_000_000  # more than any call may take
+_LONG = 40  # digits, of which one is altered by its place
+_NOTIFICATIONS = ("notify", "error", "async", "cm", "connect-request")
+#: Other values of what is told, by kind.
+_MEMBERS: Mapping[str, Sequence[tuple[str, Any]]] = {
+    "error": (("code", "VIP_ERROR_CATASTROPHIC"), ("code", "VIP_ERROR_CONN_LOST"), ("ResourceCode", "VIP_RESOURCE_CQ"),
+              ("OpCode", 77), ("Context", 1), ("vi", None), ("vi", 9999), ("nic", -1), ("nic", None)),
+    "notify": (("DescriptorPtr", None), ("Context", 1), ("what", "VipSendNotify"), ("what", "VipRecvNotify")),
+    "async": (("event", "QP_FATAL"), ("event", "CQ_ERR"), ("event", "COMM_EST"), ("qp", None), ("cq", None), ("srq", None)),
+    "cm": (("event", "DISCONNECTED"), ("event", "REJECTED"), ("qp", None)),
+}
+#: What may be told of an object though nothing happened to it.
+_UNCAUSED: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]] = {
+    "vi": (("error", {"code": "VIP_ERROR_CONN_LOST", "OpCode": 0, "ResourceCode": "VIP_RESOURCE_VI", "Context": 77}),),
+    "qp": (("async", {"event": "QP_FATAL"}), ("cm", {"event": "DISCONNECTED", "status": 0})),
+    "cq": (("async", {"event": "CQ_ERR"}),),
+    "srq": (("async", {"event": "SRQ_LIMIT_REACHED"}),),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer that was read before a check, and what had been asked."""
+
+    method: str
+    nth: int
+    result: Mapping[str, Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Reader(proof.Recorder):
+    """Notes as the sights of each check the answers that had been read before it: the read ones, and those that have names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers: list[Call] = []
+        self._unsorted: list[Call] = []  # of which it is not known what they tell
+        self._named: list[Call] = []  # that gave something a name
+        self._tables: list[Call] = []  # that told what is looked up later
+
+    def begin(self) -> None:
+        super().begin()
+        for calls in (self._answers, self._unsorted, self._named, self._tables):
+            calls.clear()
+
+    def _sort(self) -> None:
+        done = [call for call in self._unsorted if call.reply.done]
+        self._unsorted = [call for call in self._unsorted if not call.reply.done]
+        self._named += [call for call in done if not NAMES.isdisjoint(call.reply.result)]
+        self._tables += [call for call in done if not _TABLES.isdisjoint(call.reply.result)]
+
+    def started(self, method: str, call: Any) -> None:
+        super().started(method, call)
+        if not method.startswith(_OF_THE_SUITE):
+            self._answers.append(call)
+            self._unsorted.append(call)
+
+    def note(
+        self, primitive: str, requirement: str, looks: Sequence[proof.Look], resolve: Callable[[proof.Look], Optional[proof.Sight]],
+        condition: bool = False, wanted: Sequence[Any] = (), tolerated: Optional[Mapping[Any, str]] = None, now_us: int = 0,
+        words: str = "",
+    ) -> None:  # fmt: skip
+        fresh = tuple(reversed(self._looks.values())) or (self._before if condition else ())
+        read = [look.thing for look in (*fresh, *looks) if isinstance(look.thing, Call)]
+        super().note(primitive, requirement, looks, resolve, condition, wanted, tolerated, now_us, words)
+        last = [call for call in self._answers[-8:] if call.reply.done and call.reply.error is None][::-1]
+        chosen = list({id(call): call for call in (*read, *last) if call.reply.done and call.reply.error is None}.values())
+        self._sort()
+        known = {id(call) for call in chosen}
+        named = (call for call in reversed(self._named) if id(call) not in known)
+        first = chosen[:_READ]
+        read_first = {id(call) for call in first}
+        chosen = [*first, *(call for call in self._tables[:-3:-1] if id(call) not in read_first)]
+        waiting = [call for call in (*read, *reversed(self._answers[-8:])) if not call.reply.done]
+        sights = (
+            *self._told("answer", chosen), *self._told("earlier", list(islice(named, _READ))[::-1]),
+            *self._told("waiting", waiting[:2]),
+        )  # fmt: skip
+        self.records[-1] = replace(self.records[-1], sights=sights)
+
+    def _told(self, what: str, calls: Iterable[Call]) -> Iterator[proof.Sight]:
+        for call in calls:
+            nth = self.ordinal(call.method, call)
+            if nth:
+                yield proof.Sight(what, call.method, nth, "", Answer(call.method, nth[0], dict(call.reply.result), call.params))
+
+
+def providers(record: proof.Record) -> list[Break]:
+    """Each provider of a check that a Reader has noted, the surest first."""
+    last, earlier, waiting = ([s.value for s in record.sights if s.what == what] for what in ("answer", "earlier", "waiting"))
+    early = [_answer(one, (), {"return": code}, "pretend") for one in waiting for code in ("VIP_SUCCESS", "VIP_TIMEOUT")]
+    found = devices(last, record.wanted, record.words, earlier)
+    return early + found if "wait" in " ".join(map(str, record.wanted)) else [*found[:_FIRST], *early, *found[_FIRST:]]
+
+
+def others_that_pass(record: proof.Record) -> Iterator[Break]:
+    """The providers that return another code of those that pass: it is the last that was read."""
+    passing = {code for words in record.wanted for code in str(words).split() if code.startswith("VIP_")}
+    for sight in record.sights[:1]:
+        code = sight.value.result.get("return")
+        for other in sorted(passing - {code}) if code in passing else ():
+            yield _answer(sight.value, ("return",), other)
+
+
+def _answer(of: Answer, path: Path, value: Any, verb: str = "answer") -> Break:
+    return Break(verb, of.method, (of.nth,), ".".join(map(str, path)), json.dumps(value, separators=(",", ":")))
+
+
+def devices(answers: Sequence[Answer], wanted: Sequence[Any], words: str, earlier: Sequence[Answer] = ()) -> list[Break]:
+    """Each provider of a check; answers: the last ones first. wanted: what passes. words: of its breach, whose names come first.
+
+    earlier: answers from before, of which only the names matter.
+    """
+    streams: list[list[Break]] = [list(_of_answer(answer, wanted)) for answer in answers]
+    streams += [list(_of_names([*answers, *earlier])), list(notifications()), list(_of_refusals(answers, earlier))]
+    streams += [[device for answer in answers for device in _of_no_cause(answer)], list(_of_extra_wcs(answers, earlier))]
+    sizes = [_TURNS[min(at, len(_TURNS) - 1)] for at in range(len(streams))]
+    rounds = max(-(-len(stream) // size) for stream, size in zip(streams, sizes))
+    turns = (stream[at * size : (at + 1) * size] for at in range(rounds) for stream, size in zip(streams, sizes))
+    every = dict.fromkeys(device for turn in turns for device in turn)
+    known = {(a.method, a.nth, ".".join(map(str, path))): value for a in answers for path, value in _members(a.result, ())}
+    tokens = {token for one in wanted for token in _TOKEN.findall(str(one)) if len(token) > 1}
+    waits, quiet = (any(word in str(one) for one in wanted for word in words_of) for words_of in (_COMES, _NOTHING))
+
+    def surest(device: Break) -> int:
+        was = known.get((device.kind, device.nth[0], device.what)) if device.nth else None
+        if _is_named(device, words):
+            return 0
+        compared = device.verb.startswith("answer") and str(was) in tokens
+        if device.what == "us" and not any(word in words for word in _TIMES):
+            return 3
+        uncaused = device.verb == "says" or device.what == "wcs"
+        return 1 if compared or waits and device.verb in ("late", "never") or quiet and uncaused else 2
+
+    return sorted(every, key=surest)
+
+
+def _of_refusals(answers: Sequence[Answer], earlier: Sequence[Answer]) -> Iterator[Break]:
+    """What was refused succeeds, as it did another time."""
+    for answer in answers:
+        code = str(answer.result.get("return", "success"))
+        good = "VIP_SUCCESS" if code.startswith("VIP_") else "success"
+        if code != good:
+            same = (one.result for one in (*answers, *earlier) if one.method == answer.method and one.result.get("return") == good)
+            yield _answer(answer, (), dict(next(same, {"return": good})))
+
+
+def _of_extra_wcs(answers: Sequence[Answer], earlier: Sequence[Answer]) -> Iterator[Break]:
+    """A poll of an empty CQ that gives a WC: one that came before, or one of a QP that there is."""
+    every = (*answers, *earlier)
+    seen = [wc for answer in every for wc in answer.result.get("wcs") or ()]
+    numbers = [answer.result["qp_num"] for answer in every if "qp_num" in answer.result] or [1]
+    made = {"wr_id": "0" * 16, "status": "SUCCESS", "opcode": "RECV", "byte_len": 8, "qp_num": numbers[0], "flags": []}
+    for answer in answers:
+        if answer.result.get("wcs") == []:
+            for wc in (*seen[-1:], made):
+                yield _answer(answer, ("wcs",), [wc])
+
+
+def _of_names(answers: Sequence[Answer]) -> Iterator[Break]:
+    """Something is given the name that another thing of its kind has."""
+    for one, other in permutations(answers, 2):
+        for name in sorted(NAMES) if one.method == other.method else ():
+            if name in one.result and one.result[name] != other.result.get(name, one.result[name]):
+                yield _answer(one, (name,), other.result[name])
+
+
+def _is_named(device: Break, words: str) -> bool:
+    """Whether the words of a breach name the member that is altered, or the error bit of a Descriptor."""
+    path = member_of(device)
+    if any(isinstance(name, str) and len(name) > 2 and name.lower() in words.lower() for name in path[-1:]):
+        return True
+    bits = (bit for bit in _BIT if f"VIP_STATUS_{bit}" in str(device.value))
+    return path == ("DescriptorPtr",) and ("Status" in words or any(bit.removesuffix("_ERROR") in words for bit in bits))
+
+
+def notifications() -> Iterator[Break]:
+    """What a provider tells by itself is lost, or told twice."""
+    for kind in _NOTIFICATIONS:
+        yield Break("silent", kind)
+        yield Break("twice", kind)
+    for number in (1, 2):
+        for kind, members in _MEMBERS.items():
+            yield Break("silent", kind, (number,))
+            for member, value in members:
+                yield Break("told", kind, (number,), member, json.dumps(value))
+
+
+def _of_no_cause(answer: Answer) -> Iterator[Break]:
+    """Something is told behind an answer, of an object that was asked about, though nothing happened to it."""
+    ends = {name: answer.params[name] for name in ("end", "nic") if name in answer.params}
+    for name, told in _UNCAUSED.items():
+        for method, params in told if isinstance(answer.params.get(name), int) else ():
+            made = {"method": method, "params": {**ends, name: answer.params[name], "at_us": 0, **params}}
+            yield Break("says", answer.method, (answer.nth,), method, json.dumps(made, separators=(",", ":")))
+
+
+def _of_answer(answer: Answer, wanted: Sequence[Any]) -> Iterator[Break]:
+    passing = " ".join(map(str, wanted)).split()
+    code = answer.result.get("return")
+    for name, states in _STATES.items():
+        told = answer.result.get(name)
+        for state in states if isinstance(told, str) else ():
+            if state != told:
+                yield _answer(answer, (name,), state, "answer-from")
+    if isinstance(code, str):
+        known = _CODES["VIP_" if code.startswith("VIP_") else ""]
+        for other in (c for c in known if c != code and c not in passing):
+            yield _answer(answer, ("return",), other)
+    yield from _of_completions(answer)
+    for path, value in _members(answer.result, ()):
+        for other in _others(path, value):
+            yield _answer(answer, path, other)
+            yield _answer(answer, path, other, "answer-from")
+    yield from _of_request(answer)
+    if isinstance(code, str) and code in ("success", "VIP_SUCCESS"):
+        yield _answer(answer, (), dict(answer.result), "pretend")
+    always = _CODES["VIP_"] if isinstance(code, str) and code.startswith("VIP_") else ()
+    for other in (c for c in always if c != code and c not in passing):
+        yield _answer(answer, ("return",), other, "answer-from")
+    yield Break("late", answer.method, (answer.nth,))
+    yield Break("late", answer.method, (answer.nth,), value=_SOME_US)
+    yield Break("late", answer.method, (answer.nth,), value=_LONG_US)
+    yield Break("never", answer.method, (answer.nth,))
+
+
+def _of_request(answer: Answer) -> Iterator[Break]:
+    """A member of the request that is taken for another."""
+    for path, value in _members(answer.params, ()):
+        taken: Iterable[Any] = ()
+        if isinstance(value, bool):
+            taken = (not value,)
+        elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+            taken = ([one for one in value if one != gone] for gone in value)
+        elif isinstance(value, int) and path[-1] in _SIZES:
+            taken = (value - 1, value // 2, value + 1) if value else (1,)
+        for other in taken:
+            yield _answer(answer, path, other, "asked-from")
+            yield _answer(answer, path, other, "asked")
+
+
+def _of_completions(answer: Answer) -> Iterator[Break]:
+    """A completion that is lost, comes twice, or has another status."""
+    result = answer.result
+    if isinstance(result.get("DescriptorPtr"), Mapping):
+        yield _answer(answer, (), {"return": "VIP_NOT_DONE", "DescriptorPtr": None}, "nothing")
+        yield Break("again", answer.method, (answer.nth,))
+        found = result["DescriptorPtr"]
+        if isinstance(found.get("Status"), int):
+            names = [name for name in found.get("status", []) if name != "VIP_STATUS_DONE"]
+            if names:
+                yield from _status(answer, found, {**found, "status": ["VIP_STATUS_DONE"], "Status": found["Status"] & ~0x1FE})
+            for name, mask in _BIT.items():
+                told = [*found.get("status", []), f"VIP_STATUS_{name}"]
+                yield from _status(answer, found, {**found, "status": told, "Status": found["Status"] | mask})
+            for bit in _WORD_BITS:
+                yield from _status(answer, found, {**found, "Status": found["Status"] ^ bit})
+    wcs = result.get("wcs")
+    if isinstance(wcs, list) and wcs:
+        yield _answer(answer, ("wcs",), wcs[1:])
+        yield _answer(answer, ("wcs",), [*wcs, wcs[-1]])
+        for status in (s for s in _STATUSES if s != wcs[-1].get("status")):
+            yield _answer(answer, ("wcs", len(wcs) - 1, "status"), status)
+            yield _answer(answer, ("wcs", 0, "status"), status)
+        if len(wcs) > 1:
+            yield _answer(answer, ("wcs",), wcs[::-1])
+
+
+_BIT = {
+    "FORMAT_ERROR": 2, "PROTECTION_ERROR": 4, "LENGTH_ERROR": 8, "PARTIAL_ERROR": 16, "DESC_FLUSHED_ERROR": 32,
+    "TRANSPORT_ERROR": 64, "RDMA_PROT_ERROR": 128, "REMOTE_DESC_ERROR": 256,
+}  # fmt: skip
+
+
+def _status(answer: Answer, was: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[Break]:
+    if told != was:
+        yield _answer(answer, ("DescriptorPtr",), told)
+
+
+def _members(of: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The members of an answer that are the provider's own, down to single values."""
+    inside: Iterable[tuple[Any, Any]] = of.items() if isinstance(of, Mapping) else enumerate(of[:2]) if isinstance(of, list) else ()
+    for name, value in inside:
+        if name in _NOT_ITS_OWN or name in _STATES or (name in _NUMBERS and isinstance(value, int)):
+            continue
+        if isinstance(value, (Mapping, list)):
+            if isinstance(value, list):
+                yield (*path, name), value
+            yield from _members(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def _others(path: Path, value: Any) -> Iterator[Any]:
+    if isinstance(value, bool):
+        yield from (not value, 2)
+    elif path == ("us",):  # how long a call took
+        yield from (0, value + 10**9)
+    elif isinstance(value, int):
+        yield from dict.fromkeys((value + 1, 0 if value else 7, max(0, value - 1)))
+    elif isinstance(value, str) and value:
+        if len(value) > _LONG:
+            yield from ({DIGIT: -1}, {DIGIT: 0})
+            return
+        last = "1" if value[-1] == "0" else "0"
+        yield value[:-1] + last
+        yield ("1" if value[0] == "0" else "0") + value[1:]
+        if len(value) > 1:  # the lowest bits of a word that lies in memory with its lowest byte first
+            yield value[0] + ("1" if value[1] == "0" else "0") + value[2:]
+    elif isinstance(value, list):
+        yield from ([], value[:-1]) if value else [["WITH_INV" if path[-1] == "flags" else "REMOTE_WRITE"]]
+    elif value is None and path[-1] in ("immediate", "RemoteAddr"):
+        yield 0x5A5A5A5A
+
+
+__all__ = ["Answer", "Reader", "devices", "notifications", "others_that_pass", "providers"]
