@@ -113,5 +113,5 @@ def test_a_call_that_is_refused_accuses_nobody(book: Book) -> None:
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "a turn later"])
 @pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name)
 def test_no_call_of_a_book_may_be_refused_to_the_devices_harm(book: Book, late: bool) -> None:
-    some = 8 * book.some if book.agent else 10**6  # what has an agent takes its time
+    some = 8 * book.some if book.agent or late else 10**6  # what has an agent takes its time
     assert _accused(book, 1, some, _in_turn, [late]) == []
