@@ -41,6 +41,8 @@ def _short(line: str) -> str:
         more = "--select 'TCP.2.2.2.1.*'"
     if re.search("--revision rev1|--book rev1", line) and command is not None and command[1] == "run":
         more = "--select 'R1.5.3.a*'"
+    if "--against" in line and command is not None and command[1] == "run":
+        more = "--select D.2.far"
     if not more or more.split()[0] in line or "--list" in line:
         more = ""
     if command is not None and command[1] in ("run", "fuzz") and re.search(" --(report|record|out) ", line):
@@ -101,9 +103,9 @@ def _place(tmp_path: Path, _report: Path, _field: Path) -> Iterator[Path]:
     (tmp_path / "dump.txt").write_text(f"{stream.hex()}\n")
     (tmp_path / "lab.toml").write_text(codec.T0.text())
     vitcp_streams.write_capture(tmp_path / "streams.pcap", stream, Random(1))
-    device = tmp_path / "my-device"
-    device.write_text("#!/bin/sh\nexec build/fcvi endpoint\n")
-    device.chmod(0o755)
+    for name in ("my-device", "their-device"):
+        (tmp_path / name).write_text("#!/bin/sh\nexec build/fcvi endpoint\n")
+        (tmp_path / name).chmod(0o755)
     yield tmp_path
 
 
