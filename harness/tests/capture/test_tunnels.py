@@ -141,6 +141,7 @@ def fcip_forms() -> Iterator[tuple[str, int, list[tuple[int, bytes]]]]:
     yield "pppoe-6", 1, [(at, w.ethernet(0x8864, t.pppoe(0x0057, p))) for at, p in six]
     yield "port-3226", 101, t.fcip_packets(FRAMES, 3226)
     yield "fragments", 101, [(at, f) for i, (at, p) in enumerate(four) for f in t.fragments(p, 80, i)]
+    yield "fragments-of-8", 101, [(at, f) for i, (at, p) in enumerate(four) for f in t.fragments(p, 8, i)]
     yield "backwards", 101, [(at, f) for i, (at, p) in enumerate(four) for f in reversed(t.fragments(p, 80, i))]
     yield "twice", 101, [(at, f) for i, (at, p) in enumerate(four) for f in t.fragments(p, 80, i)[:1] + t.fragments(p, 80, i)]
     yield "fragments-6", 101, [(at, f) for i, (at, p) in enumerate(six) for f in t.fragments6(p, 80, i)]
