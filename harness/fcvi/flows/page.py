@@ -132,15 +132,20 @@ def _odd(step: Step) -> list[tuple[str, str]]:
         found.append(("gap", "its request was not seen"))
     if bits & scan.FAILED:
         found.append(("refuse", "reports an error"))
-    if what.get("refused"):
+    if what.get("refused") and step.name.startswith("DISCONNECT"):
+        found += [("refuse", "reports an error")] if what["reason"] != _ACCEPTED else []
+    elif what.get("refused"):
         found.append(("refuse", "refuses"))
     if step.name in _ENDS:
         found.append(("refuse", _ENDS[step.name]))
     return found
 
 
+_ACCEPTED = 0x4B  # Disconnect Accept, of a Disconnect that is as it should be (5.9.7.3.2)
+
+
 def _is_bad(r: Row) -> bool:
-    return r["ended"] not in ("open", "disconnected") or bool(r["violations"])
+    return r["ended"] not in ("open", "disconnected") or r["reason"] not in (-1, _ACCEPTED) or bool(r["violations"])
 
 
 class _Maker:

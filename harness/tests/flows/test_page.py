@@ -15,7 +15,8 @@ from fcvi.flows import plot
 
 from ..conftest import CONNECT_RQST, FCVI, RECORDED, fcvi
 from ..report.html_check import Page
-from .field import bank
+from .field import bank, stories
+from harness.tests.capture import wrappings as w
 
 SEVERAL = RECORDED / "cases/5.3.4.c.pcapng"  # three Connections
 
@@ -160,3 +161,21 @@ def test_nothing_sticks_out_sideways(name: str, width: int, lost: Path, tmp_path
     keep = FCVI.parent / "screenshots"
     keep.mkdir(exist_ok=True)
     shutil.copy(image, keep / f"connections-{name}.png")
+
+
+def test_a_disconnect_that_is_accepted_is_no_refusal(tmp_path: Path) -> None:
+    """4Bh, Disconnect Accept, says that all is well (5.9.7.3.2); 41h says that it is not, whoever disconnects."""
+    for reason, is_bad in ((0, False), (0x41, True)):
+        t = stories.Talk(Random(1))
+        t.login(), t.setup(), t.talk(), t.disconnect(0, reason, answered=False, both=False)
+        rqst = t.frames[-1].data
+        ox = int.from_bytes(rqst[16:18], "big")
+        t.put(t.iu(1, 0x1B, rqst[29] | 1, 0x980000, ox, handle=t.handle[0], msg=t.msg[1], word=0x4B << 16, ident=0, rx=0x7001))
+        if reason:
+            t.frames[-2] = stories.replace(t.frames[-2], data=rqst[:29] + b"\1" + rqst[30:])
+        path = tmp_path / "a.pcap"
+        path.write_bytes(w.pcap(*stories.records(t.frames, stories.Wrapping("bare"), Random(1))))
+        text = made("flows", path, tmp_path / "a.html")
+        assert ('class="one bad"' in text) == is_bad and "refuses" not in text
+        assert text.count("reports an error</b>") + text.count(">reports an error<") >= is_bad
+        assert is_bad or "reports an error" not in text

@@ -188,7 +188,7 @@ class Talk:
 
     def answer(self, side: int, ox: int, msg: int, flags: int = 0, after: int = -1) -> None:
         """A Send Response."""
-        data = self.iu(side, 0x08, flags, 0x980000, ox, handle=self.handle[1 - side], msg=msg, size=16, rx=0x6001)
+        data = self.iu(side, 0x08, flags, 0x980000, ox, handle=self.handle[1 - side], msg=msg, size=16, rx=0x6001, r_ctl=7)
         self.put(data, after=self.back(side) if after < 0 else after)
 
     def talk(self, most: int = 6) -> None:
