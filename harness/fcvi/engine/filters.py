@@ -34,13 +34,15 @@ Codes = Callable[[str], Sequence[str]]
 
 
 def plain(text: str) -> str:
-    """A name without what people leave out or write differently: FCVI_MSG_ID, msg_id and "msg id" are one."""
-    return re.sub(r"[^0-9a-z.]+", "_", text.lower().replace(".fcvi_", ".")).strip("_").removeprefix("fcvi_")
+    """A name without what people leave out or write differently: FCVI_MSG_ID, msg_id, "msg id" and fcvi.msg_id are one."""
+    return re.sub(r"^fcvi[._]", "", re.sub(r"[^0-9a-z.]+", "_", text.lower().replace(".fcvi_", ".")).strip("_"))
 
 
 def number_of(text: str, is_address: bool = False) -> Optional[float]:
-    """20h, 0x20, 32, 0.5; None when it is no number."""
-    if is_address and re.fullmatch(r"[0-9A-Fa-f]{6}", text):
+    """20h, 0x20, 32, 0.5, and 0C18BBE8 or 0103 as they are printed; None when it is no number."""
+    if is_address and re.fullmatch(r"[0-9A-Fa-f]{6}|([0-9A-Fa-f]{2}\.){2}[0-9A-Fa-f]{2}", text):
+        return int(text.replace(".", ""), 16)
+    if re.fullmatch(r"0\d{3}(\d{4})?|(?=\d*[A-F])([0-9A-F]{4}|[0-9A-F]{8})", text):
         return int(text, 16)
     if re.fullmatch(r"[0-9A-Fa-f]{1,16}[hH]", text):
         return int(text[:-1], 16)
@@ -101,6 +103,7 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<sign>==|!=|<=|>=|[=<>~])|(?P<mark>[(){},])|(?P<quoted>"[^"]*"|'[^']*')|(?P<word>[^\s(){},=!<>~'"]+))"""
 )
 _SIGNS = {"=": "=="}
+_OTHERS = {"&&": "and", "||": "or", "&": "and", "|": "or"}  # of other grammars
 _KEYWORDS = ("and", "or", "not", "in")
 _CLOSES = {"(": ")", "{": "}"}
 _DEEPEST = 64
@@ -120,8 +123,12 @@ def _tokens(text: str) -> list[_Token]:
         match = _TOKEN.match(text, at)
         if match is None:
             column = at + len(text[at:]) - len(text[at:].lstrip())
+            if text[column] == "!":
+                raise FilterError(column + 1, "'!' is written as `not`")
             raise FilterError(column + 1, f"{text[column]!r} begins nothing that a condition has")
         kind = str(match.lastgroup)
+        if match[kind] in _OTHERS:
+            raise FilterError(match.start(kind) + 1, f"{match[kind]!r} is written as `{_OTHERS[match[kind]]}`")
         found.append(_Token(kind, match[kind], match.start(kind), match.end(kind)))
         at = match.end()
     return [*found, _Token("end", "", len(text), len(text))]

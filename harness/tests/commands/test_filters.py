@@ -36,6 +36,8 @@ THING: dict[str, list[Value]] = {
         ("port == 66048", True), ("a == 1 or a == 32 and b", False), ("(a == 1 or a == 32) and not b", True),
         ("a == 1 or not (b or a == 2)", True),
         ("not not a", True), ("a == 32 or b == 1 and b == 2", True), ("a == 32.0", True),
+        ("port == 01.02.00", True), ("fcvi.msg_id == 9", True), ("a == 0020", True), ("a == 00000020", True), ("a == 0032", False),
+        ("a ~ '&&'", False),
     ],
 )  # fmt: skip
 def test_what_a_condition_says(text: str, holds: bool) -> None:
@@ -49,6 +51,7 @@ def test_what_a_condition_says(text: str, holds: bool) -> None:
         ("(a == 1", 1, "never closed"), ("a in 1", 6, "stands a list"), ("a in (1, 2", 6, "never closed"),
         ("msg_if == 1", 1, "did you mean FCVI_MSG_ID?"), ("a < x", 5, "is no number"), ("a == 'x", 6, "begins nothing"),
         ("and a", 1, "not 'and'"), ("a == 1 and", 11, "a name"), ("not", 4, "a name"), ("a == (1)", 6, "a value"),
+        ("a && b", 3, "is written as `and`"), ("a == x || b", 8, "is written as `or`"), ("!a", 1, "is written as `not`"),
         ("(" * 80 + "a" + ")" * 80, 65, "in each other"),
     ],
 )  # fmt: skip
