@@ -14,8 +14,8 @@ from conformance.verbs.steps.session import (
 )  # fmt: skip
 
 
-@verbs(74, "Armed for solicited completions", "8.2.5-05..08", errata="B39 B40",
-       variants=each("what", ["solicited", "error", "plain"]))  # fmt: skip
+@verbs(74, "Armed for solicited completions", "8.2.5-05..08", errata="B39 B40 B106",
+       variants=each("what", ["solicited", "error", "plain", "invalidate"], {"invalidate": "send_with_inv"}))  # fmt: skip
 def solicited(t: Verbs) -> None:
     """A solicited Send and an error raise the event. A plain success need not, and one event too many harms nobody."""
     _, other = nodes(t)
@@ -46,6 +46,13 @@ def solicited(t: Verbs) -> None:
         good([p.a.send(p.ma.sge(0, 8)), got], "6.2.2-04", "a plain Send")
         seen = event_of(other, handler, t.bound_us)
         t.require(seen == cq.cq, "8.2.5-05", "the event of the next completion of any kind", seen, f"cq {cq.cq}")
+    elif what == "invalidate":
+        wr = {"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 8)], "invalidate": other.mem(64).rkey}
+        t.reap([*p.a.post([{**wr, "flags": ["SIGNALED", "SOLICITED"]}], must=False).wrs, got])
+        if not got.good:
+            t.skip("a Send with Invalidate of a region does not succeed, which VERBS.67 judges (B106)")
+        seen = event_of(other, handler, t.bound_us)
+        t.require(seen == cq.cq, "8.2.5-06", "the event of a solicited Send with Invalidate", seen, f"cq {cq.cq}")
     else:
         p.b.flush()
         seen = event_of(other, handler, t.bound_us)

@@ -118,7 +118,8 @@ def race(t: Verbs, p: Pair, other: Node, handler: int) -> None:
 @verbs(22, "Queues and QPs on CQs", "5.3-02..03 6.1.1-05 6.1.1-07 8.2.2-02",
        variants=each("what", ["send-only", "receive-only", "both", "eight"]))  # fmt: skip
 def sharing(t: Verbs) -> None:
-    """A CQ serves send queues, receive queues or both, and those of several QPs; each WC is in its CQ, once."""
+    """A CQ serves send queues, receive queues or both, and those of several QPs; each WC is in its CQ, once. The end of one of
+    these QPs leaves the others alone."""
     one, other = nodes(t)
     what = t.params["what"]
     cq = one.cq(512)
@@ -136,6 +137,10 @@ def sharing(t: Verbs) -> None:
             wrs += [p.a.send(p.ma.sge(64 * k, 64)), p.b.send(p.mb.sge(64 * k, 64))]
     good(wrs, "5.3-02" if count == 1 else "5.3-03", f"work whose WCs come through one CQ ({what})")
     cq.silent("8.2.4-04", "WCs beyond those that were due", t.quiet_us // 5)
+    if count > 1:
+        waiting = [p.a.recv(p.ma.sge(1024, 64)) for p in pairs[1:]]
+        pairs[0].a.flush()
+        good([*(p.b.send(p.mb.sge(0, 64)) for p in pairs[1:]), *waiting], "5.3-03", "work beside a QP of the same CQ that has ended")
     alive(t)
 
 
