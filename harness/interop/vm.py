@@ -27,7 +27,7 @@ def start(images: Path, where: Path, mode: str) -> subprocess.Popen[bytes]:
     command = [
         "qemu-system-x86_64", "-accel", "tcg", "-m", str(_MEMORY_MB), "-smp", "1", "-nodefaults", "-no-user-config",
         "-display", "none", "-no-reboot", "-kernel", str(images / "vmlinuz"), "-initrd", str(images / "initrd.gz"),
-        "-append", f"console=ttyS0 quiet panic=-1 fc.mode={mode}", "-netdev", link,
+        "-append", f"console=ttyS0 quiet no_timer_check panic=-1 fc.mode={mode}", "-netdev", link,
         "-device", f"virtio-net-pci,netdev=n0,mac={MAC}", "-chardev", f"file,id=c0,path={where}/console.log",
         "-serial", "chardev:c0", "-chardev", f"socket,id=c1,path={where}/shell.sock,server=on,wait=off",
         "-serial", "chardev:c1",
