@@ -67,6 +67,8 @@ RACES = {"siw": {"VERBS-8.2.2-02": "whether a Read is overtaken depends on when 
 _SEGMENTATION = 139
 _SANITIZED = 1  # what ASan makes of it
 DEVIATIONS = {kind: _HERE / f"rdma-{kind}.toml" for kind in KINDS}
+#: What is added to them where the agent takes the second data path.
+EXTENDED = {kind: _HERE / f"rdma-{kind}-extended.toml" for kind in KINDS}
 CASES = {kind: _HERE / f"rdma-{kind}.cases" for kind in KINDS}
 
 
@@ -134,7 +136,7 @@ def verdicts(report: Path, kind: str) -> tuple[dict[str, str], dict[str, list[st
     return words, lost
 
 
-def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequence[str] = ()) -> int:
+def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequence[str] = (), extended: bool = False) -> int:
     """The cases of verbs through these agents. The status of the run."""
     left_out = (*LEFT_OUT[kind], *(UNDECIDED[kind] if len(paths) == 1 else ()))
     select = ",".join([select, *(f"not {case}" for case in left_out)])
@@ -142,8 +144,11 @@ def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequenc
              "--rpc-timeout", str(_RPC_S), *more]  # fmt: skip
     for option, path in zip(("--agent", "--agent2"), paths):
         words += [option, f"unix:{path}"]
-    if DEVIATIONS[kind].exists():
-        words += ["--pics", str(DEVIATIONS[kind])]
+    declared = [file for file in (DEVIATIONS[kind], *([EXTENDED[kind]] if extended else [])) if file.exists()]
+    if declared:
+        pics = paths[0].parent / "pics.toml"
+        pics.write_text("".join(file.read_text() for file in declared))
+        words += ["--pics", str(pics)]
     try:
         return subprocess.run(words, timeout=_CASES_S, check=False).returncode
     except subprocess.TimeoutExpired:
@@ -222,7 +227,7 @@ def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, re
             return 1
         sys.stdout.flush()
         more = [*(("--r-a-tov", args.r_a_tov) if args.r_a_tov else ()), *(("--quiet",) if args.boots > 1 else ())]
-        status = cases(paths, kind, select, report, more) if select else 0
+        status = cases(paths, kind, select, report, more, args.extended) if select else 0
         if select and count == 1:
             how = frozenset({_SEGMENTATION, _SANITIZED} if args.san else {_SEGMENTATION})
             status = ends_the_agent(relays[0], paths[0], kind, args.all, how) or status
