@@ -1,11 +1,11 @@
-"""Prints how many legal pairs, triples and 4-tuples of choices the variants of the suite cover, by group of cases.
+"""Prints how many legal pairs, triples and 4-tuples of choices the variants of FC-VI and VI/TCP cover, by group of cases.
 
 Then, for each book, it prints the parameters of the configuration that have one value in all of its cases, with the reason
 (constant.tsv of the book). A device that has such a value built in passes every case.
 
 Usage: python3 -m conformance.coverage [--missing | --write]
 --missing: also which combinations stand in no variant.
---write: only compute the rows of the combined cases anew (conformance/fcvi/covering.tsv), where a model was changed.
+--write: only compute the rows of the combined cases anew (covering.tsv of the book), where a model was changed.
 Exit status: 0 every legal combination is covered and each such parameter has its reason, 1 something is missing, 2 wrong usage.
 """
 
@@ -16,30 +16,20 @@ import sys
 from random import Random
 from typing import Any, Callable, Iterator, Optional
 
-from fcvi.engine.case import Variant, load_cases
+from fcvi.engine.case import Variant
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.protocol import Protocol, registered
 from fcvi.engine.runner import configuration_of
 
 from . import register_all
 from .fcvi import legality
-from .fcvi.legality import (
-    DISCONNECTS,
-    LINK_EVENTS,
-    MESSAGES,
-    MODELS,
-    RDMA,
-    RETRIES,
-    SETUPS,
-    Model,
-    Row,
-    legal,
-    legal_parts,
-    uncovered,
-)
+from .covering import Model, Row, covering_file, legal, legal_parts, uncovered, written_down
+from .fcvi.legality import DISCONNECTS, LINK_EVENTS, MESSAGES, RDMA, RETRIES, SETUPS
+from .fcvi.legality import MODELS as FCVI
+from .vitcp.legality import MODELS as VITCP
 
 _LEVELS = {1: "unreliable", 2: "reliable-delivery", 3: "reliable-reception"}
-_SIZES = (2, 3, 4)
+MODELS = (*FCVI, *VITCP)
 _NAMES = {2: "pairs", 3: "triples", 4: "4-tuples"}
 
 
@@ -115,12 +105,16 @@ _ROW_OF = {
 
 def row_of(model: Model, variant: Variant) -> Optional[Row]:
     """What a variant chooses of the factors of the model; None when it is of another group."""
-    return _ROW_OF[model](variant)
+    if model in _ROW_OF:
+        return _ROW_OF[model](variant)
+    row = {name: str(variant.params[name]) for name in model.factors if name in variant.params}
+    return row if row.keys() == model.factors.keys() else None
 
 
 def rows_of_the_suite(model: Model) -> list[Row]:
     """The legal rows of the model that the variants of all cases are."""
-    found = [row for case in load_cases() for variant in case.variants if (row := row_of(model, variant)) is not None]
+    [cases] = [book.cases() for book in registered() if book.book == model.book]
+    found = [row for case in cases for variant in case.variants if (row := row_of(model, variant)) is not None]
     return [row for row in found if all(row[n] in values for n, values in model.factors.items()) and legal(model, row)]
 
 
@@ -174,7 +168,8 @@ def main(argv: list[str]) -> int:
     what.add_argument("--write", action="store_true", help="only compute the rows of the combined cases anew, and keep them")
     options = parser.parse_args(argv)
     if options.write:
-        legality.COVERING.write_text(legality.written_down(), encoding="utf-8")
+        for models in (FCVI, VITCP):
+            covering_file(models[0].book).write_text(written_down(models), encoding="utf-8")
         return 0
     register_all()
     complete = True
@@ -182,7 +177,7 @@ def main(argv: list[str]) -> int:
         rows = rows_of_the_suite(model)
         factors = ", ".join(f"{name} ({len(values)})" for name, values in model.factors.items())
         print(f"{model.name}: {len(rows)} variants; {factors}")
-        for size in _SIZES:
+        for size in range(2, model.strength + 1):
             every, missing = legal_parts(model, size), uncovered(model, rows, size)
             covered = len(every) - len(missing)
             complete &= not missing

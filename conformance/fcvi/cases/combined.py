@@ -8,6 +8,7 @@ from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
 from fcvi.fc.message import Cut, Message, frames_of, send_frames
 
+from conformance.covering import Row, covering_rows
 from conformance.fcvi.legality import (
     CLASS,
     IMMEDIATE,
@@ -18,11 +19,9 @@ from conformance.fcvi.legality import (
     OPERATION,
     ORDER,
     ROLE,
-    Row,
     SETUPS,
     SIZE,
     TOPOLOGY,
-    covering_rows,
 )
 from conformance.fcvi.steps.connection import (
     CLIENT,

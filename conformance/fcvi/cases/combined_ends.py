@@ -5,21 +5,8 @@ from __future__ import annotations
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
 
-from conformance.fcvi.legality import (
-    BA,
-    CLASS,
-    DISCONNECTS,
-    LEVEL,
-    LOGIN,
-    LOST,
-    RETRIES,
-    ROLE,
-    Row,
-    TOPOLOGY,
-    TRAFFIC,
-    WHO,
-    covering_rows,
-)
+from conformance.covering import Row, covering_rows
+from conformance.fcvi.legality import BA, CLASS, DISCONNECTS, LEVEL, LOGIN, LOST, RETRIES, ROLE, TOPOLOGY, TRAFFIC, WHO
 from conformance.fcvi.steps.connection import (
     CLIENT,
     REGISTRY,

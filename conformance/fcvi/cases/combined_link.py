@@ -7,7 +7,8 @@ from typing import Callable
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
 
-from conformance.fcvi.legality import EVENT, LINK_EVENTS, Row, covering_rows
+from conformance.covering import Row, covering_rows
+from conformance.fcvi.legality import EVENT, LINK_EVENTS
 from conformance.fcvi.steps.connection import REGISTRY, check_state
 from conformance.fcvi.steps.neighbours import FABRIC, POINT_TO_POINT, PRIVATE_LOOP, PUBLIC_LOOP, no_fc_vi
 from conformance.fcvi.steps.traffic import both_ways

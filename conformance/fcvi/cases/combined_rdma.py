@@ -8,7 +8,8 @@ from fcvi.engine.case import Variant, case
 from fcvi.fc.message import Cut, Message, frames_of, send_frames
 from fcvi.fc.scenario import Scenario
 
-from conformance.fcvi.legality import CLASS, CUT, IMMEDIATE, LENGTH, LEVEL, OPERATION, ORDER, ADDRESS, RDMA, Row, WHO, covering_rows
+from conformance.covering import Row, covering_rows
+from conformance.fcvi.legality import CLASS, CUT, IMMEDIATE, LENGTH, LEVEL, OPERATION, ORDER, ADDRESS, RDMA, WHO
 from conformance.fcvi.steps.connection import REGISTRY, Setup, check_state
 from conformance.fcvi.steps.message_checks import Taken, read_header, respond, take_request
 from conformance.fcvi.steps.messages import (

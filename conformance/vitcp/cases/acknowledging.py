@@ -9,7 +9,8 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import DESCRIPTOR_ERROR, END, MASK32, MEMORY_PROTECTION, NOP, READ_REQUEST, SEND, WRITE, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CONNECTED, DELIVERY, ERROR, RECEPTION, REGISTRY, UNRELIABLE, Link, check_state, connect, roles, roles_and_levels, with_each,
+    CONNECTED, DELIVERY, ERROR, IDLE, RECEPTION, REGISTRY, UNRELIABLE, Link, check_state, connect, roles,
+    roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
     Region, acknowledge, alive, answer, ask, completion, contents, deliver, emit, message, no_completion, nop, pattern,
@@ -175,7 +176,8 @@ def _read(t: Scenario, link: Link) -> None:
     "Error reports of the DUT",
     clause="3.1",
     requirements=[
-        "VITCP-3.1-33", "VITCP-3.1-35", "VITCP-3.1-42", "VITCP-3.1-43", "VITCP-3.1-48", "VITCP-3.1-50", "VITCP-3.1-53",
+        "VITCP-1-01", "VITCP-3.1-33", "VITCP-3.1-35", "VITCP-3.1-42", "VITCP-3.1-43", "VITCP-3.1-48", "VITCP-3.1-50",
+        "VITCP-3.1-53",
     ],
     errata=["V15", "V49", "V68", "V75", "V81"],
     applies="tcp and reliable_reception",
@@ -183,7 +185,8 @@ def _read(t: Scenario, link: Link) -> None:
 )  # fmt: skip
 def reports(t: Scenario) -> None:
     """The k-th of several messages fails: the report names it, with RDMA Memory Protection Error for an RDMA Write out of bounds
-    and VI Descriptor Error for a Send into a short or absent receive Descriptor.
+    and VI Descriptor Error for a Send into a receive Descriptor that is a byte too short, or absent. VipDisconnect brings the VI
+    back to Idle.
     """
     what = str(t.params["what"])
     link = connect(t, flow=False if what == "absent" else None)  # with flow control the tester had to wait
@@ -202,7 +205,7 @@ def reports(t: Scenario) -> None:
         number = write(link, Region(0, pages.behind(target.va, 64) - 4, target.handle, 64), pattern(20))
     else:
         if what == "short":
-            post_receive(link, 30)
+            post_receive(link, 39)
         number = send(link, segments(link, pattern(40)))
     t.owed(lambda: link.stream.over or any(r.pdu.error for r in t.tester.inbox[before:]))
     t.settle()
@@ -220,6 +223,8 @@ def reports(t: Scenario) -> None:
     check_state(t, link.vi, ERROR, "VITCP-2.2.2.2.2-04")
     done = t.completed(link.vi, "recv")[link.completions["recv"] :]
     t.require(not any(c.good for c in done), "VITCP-3.1-53", "the message in error completes well", "good", "an error")
+    t.call("VipDisconnect", vi=link.vi)
+    check_state(t, link.vi, IDLE, "VITCP-1-01")
 
 
 _STATUS = {
@@ -310,7 +315,7 @@ def unreliable(t: Scenario) -> None:
         t.require(done.good, "VITCP-3.1-56", "an error report at Unreliable Delivery counts", sorted(done.status), "no error bit")
         check_state(t, link.vi, CONNECTED, "VITCP-3.1-56")
     send(link, segments(link, pattern(30)))  # no Descriptor: lost
-    post_receive(link, 10)
+    post_receive(link, 29)
     send(link, segments(link, pattern(30)))  # too long for it
     t.wait(t.nop_bound_us // 4)
     taken = t.completed(link.vi, "recv")[link.completions["recv"] :]

@@ -15,7 +15,7 @@ from conformance.vitcp.steps.connection import (
 from conformance.vitcp.steps.messages import alive, deliver, pattern
 
 _LENGTHS = (0, 1, 15, 16)
-_IPV6 = {"host": ["fd00000000000000000000000000000b"], "peer": {"host": ["fd00000000000000000000000000000a"]}}
+IPV6 = {"host": ["fd00000000000000000000000000000b"], "peer": {"host": ["fd00000000000000000000000000000a"]}}
 
 
 def _discriminator(length: int, seed: int = 0) -> bytes:
@@ -30,7 +30,7 @@ def _discriminator(length: int, seed: int = 0) -> bytes:
     requirements=["VITCP-2.2.2.2.1-01", "VITCP-2.2.2.2.1-02", "VITCP-3.2-07", "VITCP-3.2-08"],
     errata=["V45", "V46"],
     applies="tcp and client",
-    variants=[Variant(f"ipv4/{n}", {"length": n}) for n in _LENGTHS] + [Variant("ipv6", {"length": 16}, "ipv6", _IPV6)],
+    variants=[Variant(f"ipv4/{n}", {"length": n}) for n in _LENGTHS] + [Variant("ipv6", {"length": 16}, "ipv6", IPV6)],
 )
 def reach(t: Scenario) -> None:
     """VipConnectRequest opens TCP to the host of RemoteAddr, and its Connect Request has the Discriminators of both addresses.
@@ -203,7 +203,7 @@ def matching(t: Scenario) -> None:
     errata=["V15", "V68"],
     applies="tcp and server",
     variants=[Variant(level, {"level": level}, OF_LEVEL[level]) for level in (UNRELIABLE, RECEPTION)]
-    + [Variant("ipv6", {"level": default}, f"ipv6 and {OF_LEVEL[default]}", _IPV6) for default in (RECEPTION,)],
+    + [Variant("ipv6", {"level": default}, f"ipv6 and {OF_LEVEL[default]}", IPV6) for default in (RECEPTION,)],
 )
 def told(t: Scenario) -> None:
     """RemoteAddr is the caller's IP address and Calling Discriminator; RemoteViAttribs are its level, its enables and the MTU

@@ -113,28 +113,39 @@ def together(t: Scenario) -> None:
     "TCP.2.2.2.2.2.f",
     "A second connection of a VI",
     clause="2.2.2.2.2, 3.1",
-    requirements=["VITCP-3.1-21", "VITCP-3.1-23", "VITCP-3.1-34", "VITCP-2.2.1-03", "VITCP-3.2-14", "VITCP-3.2-16"],
-    errata=["V23", "V25", "V55"],
+    requirements=[
+        "VITCP-1-01", "VITCP-2.2.1-03", "VITCP-2.2.2.2.2-03", "VITCP-3.1-21", "VITCP-3.1-23", "VITCP-3.1-24", "VITCP-3.1-34",
+        "VITCP-3.2-14", "VITCP-3.2-16",
+    ],
+    errata=["V23", "V24", "V25", "V55", "V79"],
     applies="tcp and send",
     variants=with_each(roles_and_levels(_BOTH), "end", {"disconnect": "disconnect", "fin": "fin", "reset": "reset"}),
-)
+)  # fmt: skip
 def second(t: Scenario) -> None:
     """Counts are those of the connection's lifetime: on a second one Rx Descriptors Posted, the credits used and Message ACK begin
-    anew, and so does the agreed size, whatever ended the first.
+    anew, and so do the agreed size and the window of reads, whatever ended the first. What the first left half done or posted
+    ends with it: a part of a Send and of a header, reads without an answer, a Send without credit.
     """
-    link = connect(t, rx=50, mtu=1000)
+    link = connect(t, rx=3, mtu=1000, window=2)
     for number in range(3):
         deliver(link, pattern(30, number))
         emit(link, pattern(40, number))
-    if t.params["end"] != "disconnect":
-        t.tester.close(link.stream, str(t.params["end"]))
-        t.owed(lambda: t.call("VipQueryVi", vi=link.vi).text("State") == ERROR)
-    t.call("VipDisconnect", vi=link.vi)
-    t.owed(lambda: link.stream.over or t.params["end"] == "reset")
-    flow = bool(t.pics["flow_control"])
-    again = connect(t, vi=link.vi, rx=1 if flow else 50)
+    flow, reads = link.flow_control, bool(t.pics["rdma_read"]) and link.reliable
+    posted = {"recv": 2, "send": int(flow) + 2 * reads}
+    for _ in range(posted["recv"]):
+        post_receive(link, 1000)
+    for _ in range(2 * reads):
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 20), length=20)
+    if flow:
+        post_send(link, pattern(50))
+    t.wait(t.nop_bound_us)
+    part = t.numbers.pack(segments(link, pattern(900), size=500)[0])
+    t.tester.send_bytes(link.stream, part + part[:13], "a part of a Send, and of a header")
+    t.settle()
+    _end(t, link, str(t.params["end"]), posted)
+    again = connect(t, vi=link.vi, rx=1 if flow else 50, window=2)
     found = again.stream.watch.messages
-    deliver(again, pattern(20), "VITCP-3.1-21")
+    deliver(again, pattern(20), "VITCP-2.2.2.2.2-03")
     post_send(again, pattern(30, 1))
     post_send(again, pattern(30, 2))
     now = message(again, SEND, pattern(30, 1), "VITCP-2.2.1-03", "on a second connection, with a credit")
@@ -154,6 +165,26 @@ def second(t: Scenario) -> None:
     again.rx = (again.rx + 1) & MASK16
     nop(again)
     emit(again, pattern(3000), "VITCP-3.2-16" if again.role == CLIENT else "VITCP-3.2-14")
+    if reads:
+        post_send(again, op="rdma-read", remote=(0x100, 1), region=register(t, 20), length=20)
+        respond(again, answer(again, message(again, READ_REQUEST, None, "VITCP-3.1-24", "of a second connection"), pattern(20)))
+        completion(again, "send", "VITCP-3.1-41", "for a read on a second connection")
+
+
+def _end(t: Scenario, link: Link, how: str, posted: dict[str, int]) -> None:
+    """The connection ends, and each Descriptor that is posted completes in error."""
+    if how != "disconnect":
+        t.tester.close(link.stream, how)
+        t.owed(lambda: t.call("VipQueryVi", vi=link.vi).text("State") == ERROR)
+    t.call("VipDisconnect", vi=link.vi)
+    t.owed(lambda: link.stream.over or how == "reset")
+    for queue, count in posted.items():
+        t.owed(lambda q=queue, n=count: len(t.completed(link.vi, q)) >= link.completions[q] + n)  # type: ignore[misc]
+        done = t.completed(link.vi, queue)[link.completions[queue] :]
+        t.require(len(done) == count, "VITCP-1-01", f"Descriptors of the {queue} queue that complete when the VI is disconnected",
+                  len(done), count)
+        t.require(not any(c.good for c in done), "VITCP-1-01", "a Descriptor completes well when the VI is disconnected", "good",
+                  "an error")
 
 
 @case(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 from fcvi.engine.case import Variant, case
 from fcvi.vitcp.scenario import Scenario
-from fcvi.vitcp.wire import ACCEPT, READ_REQUEST, WRITE
+from fcvi.vitcp.wire import ACCEPT, READ_REQUEST, SEND, WRITE
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, RECEPTION, REGISTRY, UNRELIABLE, address, connect, connect_request, create, default_level, host, opened,
+    CLIENT, RECEPTION, REGISTRY, UNRELIABLE, Link, address, connect, connect_request, create, default_level, host, opened,
     roles_and_levels, wait_for_call, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    GUARD, acknowledge, alive, answer, check_immediate, completion, contents, emit, message, pattern, post_receive, post_send,
-    register, respond, segments, send, sent, write,
+    GUARD, acknowledge, alive, answer, check_immediate, completion, contents, credit, emit, message, no_completion, nop, pattern,
+    post_receive, post_send, register, respond, segments, send, sent, write,
 )  # fmt: skip
 
 _BOTH = (UNRELIABLE, RECEPTION)
@@ -23,22 +25,40 @@ _BOTH = (UNRELIABLE, RECEPTION)
     "TCP.2.2.2.2.2.g",
     "Two VIs that are connected at once",
     clause="2.2.2.2.2, 3.1",
-    requirements=["VITCP-2.2.1-03", "VITCP-2.2.2.2.2-09", "VITCP-3.1-09"],
-    errata=["V17", "V18", "V23"],
+    requirements=["VITCP-2.2.1-03", "VITCP-2.2.2.2.2-03", "VITCP-2.2.2.2.2-09", "VITCP-3.1-09", "VITCP-3.1-24"],
+    errata=["V17", "V18", "V23", "V24"],
     applies="tcp and send and max_vis >= 2",
     variants=with_each(roles_and_levels(_BOTH), "rights", {"first": 0, "second": 1}),
 )
 def two_at_once(t: Scenario) -> None:
-    """Each connection has its own Message Numbers and its own credit, and the rights of one VI are none of the other's."""
+    """Each connection has its own Message Numbers, its own credit and its own window of reads, and the rights of one VI are none of
+    the other's. What ends one connection ends no other.
+    """
     level, may = str(t.params["level"]), int(t.params["rights"])
     vis = [create(t, level, write=number == may) for number in range(2)]
-    links = [connect(t, vi=vi, level=level, rx=3) for vi in vis]
+    links = [connect(t, vi=vi, level=level, rx=3, window=1) for vi in vis]
     for number in range(3):
         for link in links:
             emit(link, pattern(30, number), "VITCP-2.2.1-03")
     t.control("three Sends came on each connection")
-    if not t.pics["rdma_write"]:
-        return
+    if t.pics["rdma_read"] and level != UNRELIABLE:
+        for link in links:
+            post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 64), length=40)
+        requests = [message(link, READ_REQUEST, None, "VITCP-3.1-24", "on each of two connections") for link in links]
+        for link, request in zip(links, requests):
+            respond(link, answer(link, request, pattern(40)))
+            completion(link, "send", "VITCP-3.1-41", "for a read that is answered")
+    _rights(t, links, may) if t.pics["rdma_write"] else None
+    t.call("VipDisconnect", vi=links[1 - may].vi)
+    t.wait(t.nop_bound_us)
+    t.require(not links[may].stream.over, "VITCP-2.2.2.2.2-03", "the connection of another VI ends too", "closed", "open")
+    links[may].rx += 1
+    if not links[may].stream.over:
+        nop(links[may])
+        emit(links[may], pattern(30, 3), "VITCP-2.2.2.2.2-03")
+
+
+def _rights(t: Scenario, links: Sequence[Link], may: int) -> None:
     targets = [register(t, 64, write=True) for _ in links]
     write(links[may], targets[may], pattern(40))
     t.owed(lambda: contents(t, targets[may], 39, 1) != bytes([GUARD]))
@@ -51,6 +71,8 @@ def two_at_once(t: Scenario) -> None:
     t.wait(t.nop_bound_us // 2)
     seen = contents(t, targets[1 - may], 0, 40)
     t.require(seen == bytes([GUARD]) * 40, row, "an RDMA Write to a VI that does not allow it", "written", "untouched")
+    t.require(not links[may].stream.over, "VITCP-2.2.2.2.2-03", "an error of one VI ends the connection of another", "closed",
+              "open")
 
 
 @case(
@@ -133,6 +155,50 @@ def in_their_order(t: Scenario) -> None:
         seen = contents(t, region, 0, 50 + number)
         t.require(seen == pattern(50 + number, number), "VITCP-3.1-20", f"the buffer of Descriptor {number}", "others", "its Send")
     t.control("three Sends arrived")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.s",
+    "Nothing completes before its end",
+    clause="3.1",
+    requirements=["VITCP-3.1-07", "VITCP-3.1-41"],
+    applies="tcp",
+    variants=[
+        *with_each(roles_and_levels(_BOTH), "kind", {"send": "send"}),
+        *with_each(roles_and_levels(_BOTH, "rdma_write", "immediate_data"), "kind", {"write": "write"}),
+        *with_each(roles_and_levels((RECEPTION,), "rdma_read"), "kind", {"response": "response"}),
+    ],
+)
+def not_before(t: Scenario) -> None:
+    """A Send, an RDMA Write with Immediate Data and a Read Response come but for their last segment: their Descriptor stays. It
+    completes well with End of Message.
+    """
+    kind, data = str(t.params["kind"]), pattern(3000, 5)
+    link = connect(t)
+    alive(link)
+    if kind == "response":
+        local = register(t, 3000)
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=local, length=3000)
+        pdus, queue, row = answer(link, message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06"), data), "send", "VITCP-3.1-41"
+    else:
+        local, queue, row = post_receive(link, 3000), "recv", "VITCP-3.1-07"
+        if kind == "write":
+            local = register(t, 3000, write=True)
+        rdma = (local.va, local.handle, len(data)) if kind == "write" else None
+        pdus = segments(link, data, WRITE if rdma else SEND, rdma=rdma, immediate=7 if rdma else None)
+        credit(link)
+    known = link.stream.watch.known
+    known.sending = pdus[0].number if kind != "response" else None
+    for pdu in pdus[:-1]:
+        t.send(link.stream, pdu)
+    no_completion(link, queue, row, "before End of Message", t.nop_bound_us // 4)
+    known.sending = None
+    known.complete(pdus[0].number) if kind != "response" else None
+    t.send(link.stream, pdus[-1])
+    done = completion(link, queue, row, "behind End of Message")
+    t.require(done.good, row, "a message that came slowly", sorted(done.status), "no error bit")
+    t.require(contents(t, local, 0, 3000) == data, row, "the bytes received", "others", "those sent")
 
 
 @case(

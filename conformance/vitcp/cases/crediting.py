@@ -12,8 +12,8 @@ from conformance.vitcp.steps.connection import (
     RECEPTION, REGISTRY, UNRELIABLE, Link, connect, create, roles, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    Region, acknowledge, alive, come, deliver, message, nop, pattern, post_receive, post_receive_to, post_send, register,
-    segments, send,
+    Region, acknowledge, alive, ask, come, deliver, message, nop, pattern, post_receive, post_receive_to, post_send, register,
+    response, segments, send,
 )  # fmt: skip
 
 _BOTH = (UNRELIABLE, RECEPTION)
@@ -50,6 +50,9 @@ def posted(t: Scenario) -> None:
     t.require(seen == known.posted - base, "VITCP-3.1-26", "Rx Descriptors Posted", seen, known.posted, at=now.segments[-1],
               byte=20)
     t.control("a Send came")
+    if t.pics["rdma_read"] and link.reliable and link.window:
+        source = register(t, 3000, read=True, data=pattern(3000))
+        response(link, ask(link, source.va, source.handle, 3000), pattern(3000))
 
 
 @case(

@@ -53,7 +53,7 @@ def long_messages(t: Scenario) -> None:
         received(link, region, data, "VITCP-2.2.2.1-06")
         _free(t, region)
         region = post_send(link, data)
-        _arrives(link, SEND, data)
+        arrives(link, SEND, data)
         _free(t, region)
     else:
         alive(link)
@@ -66,7 +66,7 @@ def long_messages(t: Scenario) -> None:
                   "the data, and nothing behind")
         _free(t, target)
         region = post_send(link, data, "rdma-write", remote=(0x10000, 7))
-        _arrives(link, WRITE, data)
+        arrives(link, WRITE, data)
         _free(t, region)
     if only in ("", "rdma-read") and t.pics["rdma_read"] and link.reliable:
         source = register(t, size, read=True, data=data)
@@ -88,7 +88,7 @@ def _free(t: Scenario, region: Region) -> None:
     t.call("VipDeregisterMem", mem=region.mem)
 
 
-def _arrives(link: Link, kind: int, data: bytes) -> None:
+def arrives(link: Link, kind: int, data: bytes) -> None:
     """A message of the DUT comes, and its Descriptor completes."""
     now = message(link, kind, data, "VITCP-2.2.2.1-06", "after VipPostSend")
     if link.reliable:
@@ -96,8 +96,12 @@ def _arrives(link: Link, kind: int, data: bytes) -> None:
     sent(link)
 
 
-#: Lengths of the segments of a Descriptor: with an empty one between, of one byte, of more than a segment of the wire.
-_SEGMENTS = {"two": (300, 200), "empty-between": (100, 0, 50), "single-bytes": (1, 1, 1, 1), "long": (5, 4000, 1, 2000, 300)}
+#: Lengths of the segments of a Descriptor: with an empty one between, of one byte, of more than a segment of the wire, and as
+#: many as every provider takes (VI-ARCH 3.4, VI-DG 2.2).
+_SEGMENTS = {
+    "two": (300, 200), "empty-between": (100, 0, 50), "single-bytes": (1, 1, 1, 1), "long": (5, 4000, 1, 2000, 300),
+    "many": (1,) * 252,
+}  # fmt: skip
 
 
 @case(
@@ -117,34 +121,36 @@ def several_segments(t: Scenario) -> None:
     link, data = connect(t), pattern(sum(t.params["segments"]), 21)
     regions = [register(t, length + 16) for length in lengths]
     link.post()
-    _post(link, "VipPostRecv", "recv", regions, lengths)
+    post(link, "VipPostRecv", "recv", regions, lengths)
     send(link, segments(link, data, size=77))
     done = completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
     t.require(done.good and done.length == len(data), "VITCP-2.2.2.1-06", "a Send into several segments", str(done), "good")
-    _scattered(t, regions, lengths, data)
-    _gather(link, lengths, data, "send", SEND)
+    scattered(t, regions, lengths, data)
+    gather(link, lengths, data, "send", SEND)
     t.control("a Send passed each way")
     if t.pics["rdma_write"]:
-        _gather(link, lengths, data, "rdma-write", WRITE)
+        gather(link, lengths, data, "rdma-write", WRITE)
     if t.pics["rdma_read"] and link.reliable:
         regions = [register(t, length + 16) for length in lengths]
-        _post(link, "VipPostSend", "rdma-read", regions, lengths)
+        post(link, "VipPostSend", "rdma-read", regions, lengths)
         request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
         respond(link, answer(link, request, data, 77))
         completion(link, "send", "VITCP-3.1-41", "for a read into several segments")
-        _scattered(t, regions, lengths, data)
+        scattered(t, regions, lengths, data)
 
 
-def _gather(link: Link, lengths: Sequence[int], data: bytes, op: str, kind: int) -> None:
+def gather(link: Link, lengths: Sequence[int], data: bytes, op: str, kind: int) -> None:
+    """The DUT sends a message from segments of these lengths."""
     regions, at = [], 0
     for length in lengths:
         regions.append(register(link.t, length + 16, data=bytes(8) + data[at : at + length]))
         at += length
-    _post(link, "VipPostSend", op, regions, lengths)
-    _arrives(link, kind, data)
+    post(link, "VipPostSend", op, regions, lengths)
+    arrives(link, kind, data)
 
 
-def _post(link: Link, method: str, op: str, regions: Sequence[Region], lengths: Sequence[int]) -> None:
+def post(link: Link, method: str, op: str, regions: Sequence[Region], lengths: Sequence[int]) -> None:
+    """Post a Descriptor of several segments, each eight bytes behind the beginning of its region."""
     parts = [{"mem": r.mem, "offset": 8, "length": n} for r, n in zip(regions, lengths)]
     remote = {"va": f"{0x10000:016x}", "handle": 7} if op.startswith("rdma") else None
     descriptor: dict[str, Any] = {"op": op, "segments": parts, "immediate": None, "remote": remote}
@@ -153,7 +159,8 @@ def _post(link: Link, method: str, op: str, regions: Sequence[Region], lengths: 
     link.t.settle()
 
 
-def _scattered(t: Scenario, regions: Sequence[Region], lengths: Sequence[int], data: bytes) -> None:
+def scattered(t: Scenario, regions: Sequence[Region], lengths: Sequence[int], data: bytes) -> None:
+    """The data are in the segments, and nothing beside them is touched."""
     at, guard = 0, bytes([GUARD])
     for number, (region, length) in enumerate(zip(regions, lengths)):
         wanted = guard * 8 + data[at : at + length] + guard * 8

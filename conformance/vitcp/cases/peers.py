@@ -11,7 +11,7 @@ from fcvi.vitcp.stream import Stream
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, REQUEST, Pdu
 
 from conformance.vitcp.steps.connection import (
-    IDLE, REGISTRY, address, asked, attributes_of, check_state, connect_request, create, default_level, host,
+    IDLE, REGISTRY, SIZE, address, asked, attributes_of, check_state, connect_request, create, default_level, host,
     no_more_attempts, opened, refusal, wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import pattern, register
@@ -29,7 +29,8 @@ def _hosts(dut: str, tester: str) -> dict[str, Any]:
     return {"host": [mapped(dut)], "peer": {"host": [mapped(tester)]}}
 
 
-#: Addresses of the DUT and of the tester, and whether the DUT is the lower one; None where text and bytes differ (V28).
+#: Addresses of the DUT and of the tester, and whether the DUT is the lower one; None where text and bytes differ (V28). A lower one
+#: agrees to a proposal of less, or of more, than it has.
 _PAIRS = {
     "lower": ("192.168.10.10", "192.168.10.20", True),
     "higher": ("192.168.10.20", "192.168.10.10", False),
@@ -73,18 +74,21 @@ def _works(t: Scenario, vi: int, stream: Stream) -> None:
     REGISTRY,
     "TCP.4.a",
     "Crossing peers",
-    clause="4",
-    requirements=["VITCP-4-01", "VITCP-4-02", "VITCP-4-03"],
+    clause="3.2, 4",
+    requirements=["VITCP-3.2-15", "VITCP-4-01", "VITCP-4-02", "VITCP-4-03"],
     errata=["V28", "V30", "V35", "V62"],
     tags=["peer"],
     applies="tcp and peer_to_peer",
-    variants=[Variant(name, {"lower": lower}, "", _hosts(dut, tester)) for name, (dut, tester, lower) in _PAIRS.items()],
+    variants=[
+        Variant(name, {"lower": lower, "mtu": 4000 if name == "lower" else 2 * SIZE}, "", _hosts(dut, tester))
+        for name, (dut, tester, lower) in _PAIRS.items()
+    ],
 )
 def crossing(t: Scenario) -> None:
     """Both peers have asked when each hears of the other: the lower host concedes, so exactly one Connect Accept is sent, on the
     connection that the higher host opened. Where text and bytes compare differently both outcomes are right.
     """
-    lower = t.params["lower"]
+    lower, mtu = t.params["lower"], int(t.params["mtu"])
     vi = create(t, read=False)
     if t.pics["server"]:
         wait_for_call(t, b"somebody else")  # whatever makes the port listen (V35)
@@ -93,7 +97,7 @@ def crossing(t: Scenario) -> None:
     theirs = asked(t, own)
     stream = opened(t)
     flags = attributes_of(t, default_level(t), peer=True) & ~wire.READ_ENABLE
-    pdu = connect_request(t, called=_MEETING, calling=_MEETING, attributes=flags)
+    pdu = connect_request(t, called=_MEETING, calling=_MEETING, attributes=flags, mtu=mtu)
     t.send(stream, pdu)
     t.until(lambda: t.peek([ACCEPT], stream) is not None or stream.over or t.peek([wire.REJECT, NO_MATCH],
                                                                                   stream) is not None, t.owed_us())
@@ -110,6 +114,9 @@ def crossing(t: Scenario) -> None:
             t.absent(row, "the lower peer does not answer the higher one's request", "Connect Accept", stream)
             return
         accepted.taken = True
+        size = 0 if accepted.pdu.ce is None else accepted.pdu.ce.mtu
+        agreed = min(mtu, SIZE, int(t.pics["max_transfer_size"]))
+        t.require(size == agreed, "VITCP-3.2-15", "MTU Size agreed", size, agreed, at=accepted, byte=28)
         _done(t, vi, "VITCP-4-03")
         _works(t, vi, stream)
         return

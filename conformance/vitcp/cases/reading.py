@@ -200,8 +200,8 @@ def writes(t: Scenario) -> None:
     "TCP.3.2.1.c",
     "RDMA Reads",
     clause="3.1, 3.2.1",
-    requirements=["VITCP-3.2.1-06", "VITCP-3.2.1-07", "VITCP-3.1-17"],
-    errata=["V11", "V41"],
+    requirements=["VITCP-3.2.1-06", "VITCP-3.2.1-07", "VITCP-3.1-17", "VITCP-3.1-41"],
+    errata=["V11", "V41", "V53"],
     applies="tcp and rdma_read",
     variants=with_each(roles_and_levels(_RELIABLE), "how", {w: w for w in ("from-the-dut", "short", "long", "unknown-number")}),
 )
@@ -226,6 +226,11 @@ def reads(t: Scenario) -> None:
     done = completion(link, "send", "VITCP-3.1-41", "for a read")
     t.require(done.good, "VITCP-3.1-41", "a read that was answered", sorted(done.status), "no error bit")
     t.control("a read was answered")
+    post_send(link, op="rdma-read", remote=(0x100, 1), region=local, length=0)
+    t.owed(lambda: len(link.stream.watch.messages) > link.taken or len(t.completed(link.vi, "send")) > link.completions["send"])
+    if len(link.stream.watch.messages) > link.taken:  # nothing has to cross for it
+        respond(link, answer(link, message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06"), b""))
+    completion(link, "send", "VITCP-3.1-41", "for a read of no bytes")
     post_send(link, op="rdma-read", remote=(0x100, 1), region=local, length=2000)
     request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
     size = {"short": 1000, "long": 2500, "unknown-number": 2000}[how]

@@ -68,6 +68,7 @@ class Link:
     taken: int = 0  # messages of the DUT that the case has looked at
     posts: list[int] = field(default_factory=list)  # when each receive Descriptor was posted to the connection
     floors: Deque[int] = field(default_factory=deque)  # those that had been taken up when each send Descriptor was posted (V61)
+    asked: dict[int, int] = field(default_factory=dict)  # and those when each Read Request of the tester was sent
     completions: dict[str, int] = field(default_factory=lambda: {"send": 0, "recv": 0})
 
     def post(self) -> None:

@@ -297,8 +297,9 @@ def message(
 
 
 def _counted(link: Link, now: Message, floor: int) -> None:
-    """Rx Descriptors Posted of a message: it was formed behind the post of its own Descriptor, so that it knows of all that was
-    taken up before that. Whatever else a device sends it may have formed before a post, and sent after it (V61).
+    """Rx Descriptors Posted of a message: it was formed behind the post of its own Descriptor, or behind the request that it
+    answers, so that it knows of all that was taken up before that. Whatever else a device sends it may have formed before a post,
+    and sent after it (V61).
     """
     watch = link.stream.watch
     required = floor - (watch.known.early if watch.left_out else 0)
@@ -380,6 +381,7 @@ def ask(link: Link, va: int, handle: int, length: int) -> int:
     number, link.first = link.first, (link.first + 1) & MASK32
     known = link.stream.watch.known
     known.reads[number] = length
+    link.asked[number] = link.taken_up
     known.complete(number)
     link.t.send(link.stream, _pdu(link, READ_REQUEST, number, flags=END, rdma=(va % wire.TOP64, handle, length)))
     link.t.settle()
@@ -391,6 +393,7 @@ def response(link: Link, number: int, payload: bytes, requirement: str = "VITCP-
     now = message(link, READ_RESPONSE, payload, requirement, "to a Read Request")
     link.t.require(now.number == number, "VITCP-3.1-17", "the number of the Read Response", now.number, number, at=now.first,
                    byte=12)
+    _counted(link, now, link.asked.get(number, 0))
     return now
 
 

@@ -309,6 +309,7 @@ class RpcDut(Dut):
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         self._stirred = True
+        self._budget.next_note()
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def sync(self) -> None:

@@ -43,17 +43,22 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._step = self._case = self._run = 0
+        self._step = self._case = self._run = self._notes = 0
         self._case_since = self._run_since = time.monotonic()
 
     def next_step(self) -> None:
         """The suite asks for something."""
-        self._step = 0
-        self._case = max(0, self._case - _ANSWER)
+        self._step = -_ANSWER * self._notes
+        self._case = max(0, self._case - _ANSWER * (1 + self._notes))
+        self._notes = 0
+
+    def next_note(self) -> None:
+        """The suite tells something, which a device may answer as it answers a request: each byte of a stream by a window."""
+        self._notes += 1
 
     def next_case(self) -> None:
         """A case begins."""
-        self._step = self._case = 0
+        self._step = self._case = self._notes = 0
         self._case_since = time.monotonic()
 
     def took(self, size: int) -> None:

@@ -96,9 +96,14 @@ class Connection:
         self.first_seen: Optional[int] = None
         self.incoming: Optional[Incoming] = None
         self.answers: List[Incoming] = []
+        self.old_reads = 0
         self.nop_due = False
         self.over = False
-        self.asked = 0
+        self.asked = self.before = 0
+        if port.bad("half-a-message-stays"):
+            self.incoming = vi.left_open
+        if port.bad("reads-of-the-first-connection"):
+            self.old_reads = vi.left_reads
         if port.bad("size-of-the-first-connection"):
             self.mtu = vi.first_size = vi.first_size or mtu
         if port.bad("window-of-its-own"):
@@ -232,6 +237,8 @@ class Connection:
             self.reads.append(one)
             if self.bad("read-completes-when-sent"):
                 self.vi.finish(descriptor, [])
+        elif not self.reliable and self.bad("unreliable-waits-for-ack"):
+            self.unacked.append(one)
         elif not self.reliable or early or self.bad("completes-when-sent"):
             self.finish_later(descriptor)
         else:
@@ -295,6 +302,8 @@ class Connection:
         consumes = kind == SEND or (kind == WRITE and descriptor.immediate is not None)
         if self.bad("write-with-immediate-free") and kind == WRITE:
             consumes = False
+        if kind == READ_REQUEST and self.bad("reads-consume-credit"):
+            consumes = True
         if (consumes or self.bad("everything-consumes")) and self.credit() <= 0:
             return
         if kind == READ_REQUEST and not self.may_read(descriptor):
@@ -319,7 +328,10 @@ class Connection:
         if self.bad("window-never-freed"):
             self.asked += 1
             return self.asked <= self.peer_window
-        return len(self.reads) < self.peer_window or self.bad("read-window-ignored")
+        under_way = len(self.reads) + self.old_reads
+        if self.bad("window-of-all-vis"):
+            under_way = sum(len(vi.connection.reads) for vi in self.port.vis.values() if vi.connection is not None)
+        return under_way < self.peer_window or self.bad("read-window-ignored")
 
     def refuse(self, descriptor: Descriptor, problem: str) -> None:
         """A Descriptor that cannot be sent; on a reliable connection it is the end."""
@@ -352,7 +364,7 @@ class Connection:
             size, last = 0, False
         one.rested = size == 0
         one.begun = True
-        segment = self.head_of(one.kind, one.number, offset=one.sent)
+        segment = self.head_of(one.kind, one.number, offset=one.sent + (self.before if self.bad("offset-goes-on") else 0))
         descriptor = one.descriptor
         if one.kind == READ_RESPONSE:
             self.response_header(one, segment)
@@ -378,6 +390,8 @@ class Connection:
         segment.flags |= END if last else 0
         one.sent += size
         one.done = last
+        if last:
+            self.before += one.sent
         return segment
 
     def read_request(self, one: Outgoing) -> Segment:
@@ -498,6 +512,9 @@ class Connection:
     def take_ack(self, segment: Segment) -> None:
         """Message ACK and Remote Error Code (V14)."""
         if not self.reliable:
+            numbers = [one.number for one in self.unacked]
+            if segment.ack in numbers:
+                self.acked(self.unacked.pop(numbers.index(segment.ack)))
             if self.bad("unreliable-minds-errors") and segment.error != NO_ERROR:
                 self.die("VIP_ERROR_CONN_LOST")
             return
@@ -590,7 +607,7 @@ class Connection:
             self.nop()
         self.seen = segment.number
         now = Incoming(segment.kind, segment.number, address=segment.address or 0, length=segment.length)
-        if segment.kind == SEND:
+        if segment.kind == SEND or (segment.kind == WRITE and self.bad("writes-consume-receives")):
             self.consume(now)
         self.incoming = now
         return None if self.over else now
@@ -615,7 +632,7 @@ class Connection:
         ignored = self.bad("immediate-not-taken") or (self.bad("immediate-zero-not-taken") and segment.immediate == 0)
         ignored = ignored or (self.bad("immediate-of-writes-not-taken") and now.kind == WRITE)
         if segment.flags & IMMEDIATE and not ignored:
-            if now.kind == WRITE and now.immediate is None:
+            if now.kind == WRITE and now.immediate is None and not self.bad("writes-consume-receives"):
                 self.consume(now)
                 if self.over:
                     return
@@ -631,6 +648,9 @@ class Connection:
                 return
         now.taken.append((offset, offset + size))
         now.last_offset = offset + size
+        if self.bad("send-completes-early" if now.kind == SEND else "write-completes-early") and now.descriptor is not None:
+            now.descriptor.immediate = now.immediate
+            self.vi.complete("recv", now.descriptor, [], now.length or now.descriptor.room())
         if segment.flags & END:
             now.total = offset + size
         if now.total is not None and now.got() >= now.total:
@@ -656,7 +676,7 @@ class Connection:
         """Payload of a Send."""
         assert now.descriptor is not None
         end = segment.offset + len(segment.payload)
-        limit = min(now.descriptor.room(), self.mtu)
+        limit = min(now.descriptor.room() + self.bad("one-byte-over-descriptor"), self.mtu + self.bad("one-byte-over-mtu"))
         if end > limit and not self.bad("overlong-is-cut"):
             now.error = "VIP_STATUS_LENGTH_ERROR"
             if self.reliable:
@@ -742,6 +762,10 @@ class Connection:
             return
         if now.kind == WRITE and self.port.choose("receive_op") == "remote-write":
             descriptor.named = ["VIP_STATUS_OP_REMOTE_RDMA_WRITE"]
+        if self.bad("immediate-counts-in-length") and now.immediate is not None and now.kind == SEND:
+            now.total = (now.total or 0) + 4
+        if self.bad("told-length-of-16-bits"):
+            now.total = (now.total or 0) & MASK16
         length = 0 if now.error and self.port.choose("error_length") == "zero" else now.total or 0
         self.vi.complete("recv", descriptor, [now.error] if now.error else [], length)
         if self.bad("completes-twice"):
@@ -767,7 +791,8 @@ class Connection:
             if self.bad("bad-read-dropped"):
                 self.good, self.owes = segment.number, True
                 return
-            self.report(segment.number, MEMORY_PROTECTION, "VIP_ERROR_RDMAR_PROT")
+            error = DESCRIPTOR_ERROR if self.bad("bad-read-reported-as-descriptor") else MEMORY_PROTECTION
+            self.report(segment.number, error, "VIP_ERROR_RDMAR_PROT")
             return
         waiting = len(self.queue) + self.later + (self.response is not None)
         if waiting >= self.port.choose.number("read_window"):
@@ -780,6 +805,8 @@ class Connection:
         if self.port.choose("read_ack") == "validated":
             self.good, self.owes = segment.number, True
         length = segment.length
+        if not length and self.bad("empty-read-not-answered"):
+            return
         if self.bad("response-short") and length:
             length -= 1
         number = self.take_number(SEND) if self.bad("response-own-number") else segment.number
@@ -802,6 +829,9 @@ class Connection:
 
     def take_response(self, segment: Segment) -> None:
         """A Read Response."""
+        if self.incoming is not None and self.bad("responses-only-between"):
+            self.broken()
+            return
         asked = next((one for one in self.reads if one.number == segment.number), None)
         if asked is None and self.bad("unknown-response-taken") and self.reads:
             asked = self.reads[0]
@@ -828,6 +858,8 @@ class Connection:
         if not wrong:
             self.port.scatter(descriptor, segment.offset, segment.payload)
             now.last_offset = end
+            if self.bad("read-completes-early"):
+                self.vi.finish(descriptor, [])
         if wrong:
             self.reads.remove(asked)
             for one in self.vi.open("send"):
@@ -836,7 +868,11 @@ class Connection:
                 one.ready = one.ready if one.ready is not None else ["VIP_STATUS_DESC_FLUSHED_ERROR"]
             self.vi.finish(descriptor, ["VIP_STATUS_TRANSPORT_ERROR"])
             self.die("VIP_ERROR_CONN_LOST")
+        elif not asked.length and self.bad("empty-response-not-taken"):
+            self.answers.remove(now)
         elif segment.flags & END:
+            if self.bad("acks-responses"):
+                self.good, self.owes = segment.number, True
             self.answers.remove(now)
             self.reads.remove(asked)
             self.unacked = [one for one in self.unacked if one is not asked]
@@ -871,6 +907,7 @@ class Connection:
         if self.bad("survives-errors"):
             self.good = number
             return
+        self.vi.sticks = self.bad("error-sticks")
         self.die(code)
 
     def breach(self, number: int) -> None:
@@ -894,10 +931,19 @@ class Connection:
         if self.over:
             return
         self.over = True
-        self.vi.before = (self.posted, self.used)
+        self.leave("error-ends-all-vis")
         if not self.bad("tcp-stays-open-after-error"):
             self.stream.close()
         self.vi.fail(None if code == "VIP_ERROR_CONN_LOST" else code)
+
+    def leave(self, fault: str) -> None:
+        """What the connection leaves to the next one and to others, for faults."""
+        self.vi.before, self.vi.left_open, self.vi.left_reads = (self.posted, self.used), self.incoming, len(self.reads)
+        self.port.left_unread = self.stream.unread
+        if self.bad(fault):
+            for vi in self.port.vis.values():
+                if vi is not self.vi and vi.connection is not None and not vi.connection.over:
+                    vi.connection.die("VIP_ERROR_CONN_LOST")
 
     def ended(self, how: str) -> None:
         """The other side closed TCP."""
@@ -913,7 +959,7 @@ class Connection:
 
     def disconnect(self) -> None:
         """VipDisconnect."""
-        self.vi.before = (self.posted, self.used)
+        self.leave("disconnect-ends-all-vis")
         self.over = True
         if not self.bad("disconnect-leaves-tcp"):
             self.stream.close()

@@ -119,6 +119,15 @@ def _cut_length(segment: Segment) -> None:
     segment.length &= 0xFFFF
 
 
+def _cut_address(segment: Segment) -> None:
+    if segment.address is not None:
+        segment.address &= 0xFFFFFFFF
+
+
+def _cut_handle(segment: Segment) -> None:
+    segment.handle &= 0xFFFF
+
+
 def _short_ce(segment: Segment) -> None:
     segment.setup = None
 
@@ -194,6 +203,16 @@ WIRE: Dict[str, Tuple[Tuple[int, ...], Edit, str, str]] = {
     "rdma-handle-of-read": ((READ_REQUEST,), put(handle=1), "3.2.1-03", "the handle of a Read Request is 1"),
     "rdma-length-of-segment": ((WRITE,), _length_of_segment, "3.2.1-04", "RDMA Length is that of the segment"),
     "rdma-length-of-read": ((READ_REQUEST,), add(length=1), "3.2.1-04", "a Read Request asks for one byte more"),
+    "write-address-of-32-bits": ((WRITE,), _cut_address, "3.2.1-02", "the address of an RDMA Write has 32 bits"),
+    "write-handle-of-16-bits": ((WRITE,), _cut_handle, "3.2.1-03 3.2.1-02", "the handle of an RDMA Write has 16 bits"),
+    "response-length-one-more": ((READ_RESPONSE,), add(length=1), "3.2.1-06", "RDMA Length of a Read Response is one too high"),
+    "rx-old-in-requests": ((READ_REQUEST,), put(rx=0), "3.1-26 3.1-21", "Rx Descriptors Posted is 0 in a Read Request"),
+    "rx-old-in-responses": ((READ_RESPONSE,), put(rx=0), "3.1-26 3.1-21", "Rx Descriptors Posted is 0 in a Read Response"),
+    "rx-old-in-writes": ((WRITE,), put(rx=0), "3.1-26 3.1-21", "Rx Descriptors Posted is 0 in an RDMA Write"),
+    "rx-old-in-later-segments": (MESSAGES, later(put(rx=0)), "3.1-26 3.1-21", "Rx Descriptors Posted is 0 in later segments"),
+    "ack-old-in-responses": ((READ_RESPONSE,), put(ack=0x5A5A5A5A), "3.1-39 3.1-34", "Message ACK of a Read Response is invalid"),
+    "ack-old-in-requests": ((READ_REQUEST,), put(ack=0x5A5A5A5A), "3.1-39 3.1-34", "Message ACK of a Read Request is invalid"),
+    "ack-old-in-writes": ((WRITE,), put(ack=0x5A5A5A5A), "3.1-39 3.1-34", "Message ACK of an RDMA Write is invalid"),
     "read-request-with-offset": ((READ_REQUEST,), put(offset=64), "3.1-13", "Data Offset of a Read Request is not 0"),
     "short-request": ((REQUEST,), _short_ce, "3-06 3.2-01", "no CE Header in Connect Request"),
     "short-accept": ((ACCEPT,), _short_ce, "3-06 3.2-19", "no CE Header in Connect Accept"),
@@ -393,6 +412,41 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "timeout-ends-a-connection": ("4.2-08 4.2-06 2.2.2.2.2-04 4.2-07",
                                   "the time of VipConnectRequest ends the connection that it has made"),
     "wait-for-ever": ("1-01", "VipConnectWait does not end with its time"),
+    # what one message, VI or connection leaves to the next
+    "offset-goes-on": ("3.1-13", "Data Offset of a message begins where the one before ended"),
+    "half-a-segment-stays": ("2.2.2.2.2-03 4.2-07 4.3-07", "a second connection begins with what the first left unread"),
+    "half-a-message-stays": ("2.2.2.1-06 2.2.2.2.2-03", "a second connection goes on with the message that the first left open"),
+    "reads-of-the-first-connection": ("2.2.2.1-06 2.2.2.2.6-06 3.1-24", "reads of a first connection stay in the window"),
+    "disconnect-keeps-receives": ("1-01", "VipDisconnect leaves receive Descriptors posted"),
+    "disconnect-keeps-sends": ("1-01 2.2.2.1-04", "VipDisconnect leaves send Descriptors posted"),
+    "error-sticks": ("1-01 2.2.2.2.2-04", "VipDisconnect leaves a VI in Error that has reported one"),
+    "window-of-all-vis": ("2.2.2.2.6-05 2.2.2.1-06 3.1-24", "reads of all VIs count against the window of each"),
+    "error-ends-all-vis": ("2.2.2.2.2-03", "an error of one VI ends the connections of all"),
+    "disconnect-ends-all-vis": ("2.2.2.2.2-03", "VipDisconnect of one VI ends the connections of all"),
+    "flushed-as-good": ("2.2.2.2.2-05", "what is posted completes well when TCP is gone"),
+    # what completes when, and as what
+    "responses-only-between": ("2.2.2.2.3-09 3.1-18", "a Read Response inside a message ends the connection"),
+    "empty-read-not-answered": ("3.2.1-06", "a read of no bytes is not answered"),
+    "empty-response-not-taken": ("3.1-41", "a response of no bytes completes nothing"),
+    "immediate-counts-in-length": ("2.2.2.1-06 3.1-06", "the length received counts Immediate Data"),
+    "told-length-of-16-bits": ("2.2.2.1-06", "the length received has 16 bits"),
+    "writes-consume-receives": ("2.2.2.1-06 3.1-06", "an RDMA Write without Immediate Data takes a receive Descriptor"),
+    "write-completes-early": ("3.1-07", "an RDMA Write with Immediate Data completes its Descriptor at the first segment"),
+    "send-completes-early": ("3.1-07", "a Send completes its Descriptor at the first segment"),
+    "read-completes-early": ("3.1-41", "a read completes at the first segment of its response"),
+    "unreliable-waits-for-ack": ("3.1-45", "at Unreliable Delivery a Send completes when it is acknowledged"),
+    "acks-responses": ("3.1-34", "a Read Response is acknowledged by its number"),
+    "reads-consume-credit": ("3.1-24", "a Read Request waits for credit"),
+    "bad-read-reported-as-descriptor": ("3.1-53", "a read that is not allowed is reported as a Descriptor error"),
+    "one-byte-over-descriptor": ("3.1-53 2.2.2.1-06", "a Send of one byte more than its Descriptor is good"),
+    "one-byte-over-mtu": ("3.2-14 3.2-16", "a Send of one byte more than the MTU is taken"),
+    "gathers-from-the-beginning": ("2.2.2.1-06", "the offset of a segment of a send Descriptor is passed over"),
+    "scatters-from-the-beginning": ("2.2.2.1-06", "the offset of a segment of a receive Descriptor is passed over"),
+    "segments-beyond-16-lost": ("2.2.2.1-06 3.1-07 3.1-11", "a Descriptor has 16 segments at most, the others are lost"),
+    # peers again
+    "peers-compare-backwards": ("4-02 4-01", "addresses are compared from their last byte"),
+    "peer-gives-up": ("4-05 4-04", "a peer tries three times"),
+    "peer-takes-any-size": ("3.2-15", "a peer agrees to what is proposed"),
     # credits
     "rx-by-two": ("3.1-21", "a receive Descriptor counts twice"),
     "rx-saturates": ("3.1-22", "the count stops at 65 535"),

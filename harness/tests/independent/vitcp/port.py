@@ -34,6 +34,7 @@ class Port:
         self.conns: Dict[int, Passive] = {}
         self.listening = False
         self._opened = self._conn = 0
+        self.left_unread = b""  # by the connection before, for a fault
         self.highest = -1  # Message Number of any VI, for a fault
         self._source = 49152
 
@@ -182,7 +183,9 @@ class Port:
         if self.bad("no-payload"):
             return bytes(size)
         found, at = bytearray(), 0
-        for mem, offset, length in descriptor.segments[::-1 if self.bad("gathers-backwards") else 1]:
+        most = 16 if self.bad("segments-beyond-16-lost") else None
+        for mem, offset, length in descriptor.segments[::-1 if self.bad("gathers-backwards") else 1][:most]:
+            offset *= not self.bad("gathers-from-the-beginning")
             region = self.memory.get(mem)
             if self.bad("skips-single-bytes") and length == 1 and len(descriptor.segments) > 1:
                 continue
@@ -202,7 +205,8 @@ class Port:
         places = descriptor.segments
         if self.bad("scatters-into-the-first") and places:
             places = [(places[0][0], places[0][1], len(data) + begin)]
-        for mem, offset, length in places:
+        for mem, offset, length in places[: 16 if self.bad("segments-beyond-16-lost") else None]:
+            offset *= not self.bad("scatters-from-the-beginning")
             region = self.memory.get(mem)
             first, last = max(begin, at), min(begin + len(data), at + length)
             if first < last:

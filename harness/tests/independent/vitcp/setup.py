@@ -64,7 +64,7 @@ class Active:
         self.peer = call is None
         self.stream: Optional[Stream] = None
         self.asked = self.over = False
-        self.told = 0
+        self.told = self.tries = 0
         self.timer = None if limit is None else port.clock.after(limit, self.timeout)
         vi.attempt = self
         vi.become("pending-connect")
@@ -174,6 +174,10 @@ class Active:
                 return
             self.end(code)
         elif segment.kind == NO_MATCH:
+            self.tries += 1
+            if self.tries == 3 and self.port.bad("peer-gives-up"):
+                self.end("VIP_NO_MATCH")
+                return
             self.stream.close()
             self.stream = None
             self.again(self.port.choose.number("retry_us"))
@@ -432,7 +436,7 @@ class Passive:
         if self.port.choose("compare") == "text":
             higher = text_of(left) > text_of(right)
         else:
-            higher = left > right
+            higher = left[::-1] > right[::-1] if self.port.bad("peers-compare-backwards") else left > right
         return not higher if self.port.bad("lower-wins") else higher
 
     def agree(self, vi: Vi, theirs: Setup) -> bool:
@@ -446,7 +450,7 @@ class Passive:
         mtu = min(vi.attributes.size, theirs.mtu)
         if self.port.bad("accepts-with-own-mtu"):
             mtu = vi.attributes.size
-        if self.port.bad("accepts-what-is-proposed"):
+        if self.port.bad("accepts-what-is-proposed") or (theirs.attributes & wire.PEER and self.port.bad("peer-takes-any-size")):
             mtu = theirs.mtu
         calling, called = theirs.calling, theirs.called
         if self.port.choose("accept_values") == "swapped":

@@ -45,8 +45,15 @@ class Stream:
     def opened(self) -> None:
         """TCP is established."""
         self.is_open = True
+        if self.port.bad("half-a-segment-stays"):
+            self._in += self.port.left_unread
         if self.port.choose("receive_window") == "open":
             self.port.notify("stream.window", {"stream": self.name, "bytes": None})
+
+    @property
+    def unread(self) -> bytes:
+        """What has come and was not looked at."""
+        return bytes(self._in)
 
     # Out
 

@@ -103,6 +103,9 @@ class Vi:
     before: Tuple[int, int] = (0, 0)  # counts of the connection before: posted, used
     connections: int = 0  # so many it has had
     next_number: int = 0  # Message Number behind the last one sent
+    left_open: Any = None  # by the connection before: the message that had not come whole
+    left_reads: int = 0  # and its reads
+    sticks: bool = False  # it does not leave Error, for a fault
     first_size: int = 0  # agreed on the first connection, for a fault
     queues: Dict[str, List[Descriptor]] = field(default_factory=lambda: {"send": [], "recv": []})
 
@@ -160,7 +163,7 @@ class Vi:
         for queue in queues or ("send", "recv"):
             told = True
             for descriptor in self.open(queue):
-                told = told and descriptor.ready is not None
+                told = self.port.bad("flushed-as-good") or (told and descriptor.ready is not None)
                 self.complete(queue, descriptor, (descriptor.ready or []) if told else [first])
                 first = first if told else FLUSHED
 

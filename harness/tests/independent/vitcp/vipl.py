@@ -204,8 +204,10 @@ class Vipl:
         elif vi.connection is not None:
             connection, vi.connection = vi.connection, None
             connection.disconnect()
-        vi.flush()
-        vi.become("idle")
+        kept = {"disconnect-keeps-receives": "recv", "disconnect-keeps-sends": "send"}.get(self.port.faults.name or "")
+        vi.flush(*[queue for queue in ("send", "recv") if queue != kept])
+        if not vi.sticks:
+            vi.become("idle")
         call.reply("VIP_SUCCESS")
 
     # Memory
