@@ -261,9 +261,13 @@ static void decide(struct tcp_judge *t, struct connection *c, enum kind kind)
         c->monitor = fcvi_vitcp_monitor_init(memory, t->options.profile);
         c->seen.number = (uint32_t)++t->tally.connections;
         t->tally.without += c->dataless;
-        for (unsigned i = 0; i < 2; i++)
-            if (c->side[i] != NULL)
-                fcvi_vitcp_monitor_opened(c->monitor, i, c->side[i]->whole, c->side[i]->initiator);
+        for (unsigned i = 0; i < 2; i++) {
+            const struct side *s = c->side[i];
+            if (s != NULL)
+                fcvi_vitcp_monitor_opened(c->monitor, i, s->whole, s->initiator);
+            if (s != NULL && s->state == LOST)
+                fcvi_vitcp_monitor_lost(c->monitor, i);
+        }
         return;
     }
     t->tally.foreign += c->dataless;

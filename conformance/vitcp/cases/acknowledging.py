@@ -179,7 +179,7 @@ def _read(t: Scenario, link: Link) -> None:
         "VITCP-1-01", "VITCP-3.1-33", "VITCP-3.1-35", "VITCP-3.1-42", "VITCP-3.1-43", "VITCP-3.1-48", "VITCP-3.1-50",
         "VITCP-3.1-53",
     ],
-    errata=["V15", "V49", "V68", "V75", "V81"],
+    errata=["V15", "V49", "V68", "V75", "V82"],
     applies="tcp and reliable_reception",
     variants=with_each(roles_and_levels((RECEPTION,)), "what", {w: w for w in ("short", "absent", "bounds")}),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from fcvi.vitcp.wire import MEMORY_PROTECTION, SEND, TOP64
 
 from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, connect, create, roles, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
-    GUARD, ask, alive, completion, contents, pattern, post_send, register, response, write,
+    GUARD, ask, alive, completion, contents, pattern, post_send, register, response, to_the_end_of_a_page, write,
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ _WAYS = {
     "RDMA that must not reach memory",
     clause="2.2.2.1, 2.2.2.2.2",
     requirements=["VITCP-2.2.2.1-02", "VITCP-2.2.2.2.2-08", "VITCP-2.2.2.2.2-09", "VITCP-2.2.2.2.2-10"],
-    errata=["V71", "V81"],
+    errata=["V71", "V82"],
     applies="tcp",
     variants=with_each(roles("rdma_write"), "op", {"write": "write"}) and [
         v for op, item in (("write", "rdma_write"), ("read", "rdma_read"))
@@ -79,8 +79,9 @@ def protected(t: Scenario) -> None:
     link = connect(t, vi=vi)
     right = {"read": True} if reading else {"write": True}
     data = pattern(1024, 7)
-    region = register(t, 1024, data=data, **right)
-    other = register(t, 1024, data=data, **right)
+    region = to_the_end_of_a_page(t, 7, **right) if t.params["way"] in _LEAVES else register(t, 1024, data=data, **right)
+    data = pattern(region.length, 7)
+    other = register(t, 1024, data=data[:1024], **right)
     if enabled:
         if reading:
             response(link, ask(link, region.va + 100, region.handle, 200), data[100:300])
@@ -89,7 +90,7 @@ def protected(t: Scenario) -> None:
     t.control("a good transfer worked") if enabled else alive(link)
     base = region.va
     if t.params["way"] in _LEAVES:
-        base = pages.begin(base) if t.params["way"] == "below" else pages.behind(base, 1024)
+        base = pages.begin(base) if t.params["way"] == "below" else pages.behind(base, region.length)
     va, handle = base + (offset or 0), region.handle
     if offset is None:
         va = TOP64 - 32

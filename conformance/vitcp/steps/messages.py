@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Optional, Sequence
 
+from fcvi.engine import pages
 from fcvi.engine.scenario import NotThere
 from fcvi.engine.upper_tester import Completion
 from fcvi.vitcp import wire
@@ -54,6 +55,14 @@ def register(t: Scenario, length: int, *, write: bool = False, read: bool = Fals
         assert data is not None
         t.call("mem.write", mem=region.mem, offset=begin, hex=data[begin : begin + 16_000].hex())
     return region
+
+
+def to_the_end_of_a_page(t: Scenario, seed: int, **right: bool) -> Region:
+    """Registered memory with a pattern of which the last byte is the last one of a page, where the DUT places regions alike: what
+    lies behind it is certainly not registered (V82).
+    """
+    length = pages.PAGE - register(t, 1).va % pages.PAGE
+    return register(t, length, data=pattern(length, seed), **right)
 
 
 def contents(t: Scenario, region: Region, offset: int = 0, length: Optional[int] = None) -> bytes:

@@ -131,8 +131,20 @@ def test_what_is_missing_accuses_nobody(name: str, tmp_path: Path) -> None:
     cases += [[p for p in whole if p.direction == d] for d in (0, 1)]
     for number, taken in enumerate(cases):
         write(tmp_path / f"{number}.pcap", taken)
-    findings = lint("--tcp-port", "50444", *tmp_path.glob("*.pcap"))[0]
-    assert {f["requirement"] for f in findings if f["class"] != "notice"} <= there
+    for port in (("--tcp-port", "50444"), ()):  # known before, or by what comes first
+        findings = lint(*port, *tmp_path.glob("*.pcap"))[0]
+        assert {f["requirement"] for f in findings if f["class"] != "notice"} <= there
+
+
+def test_a_request_that_is_late_before_vitcp_is_known_accuses_nobody(tmp_path: Path) -> None:
+    """An ACK of the acceptor, ahead of its Connect Accept, is behind one part of the Connect Request and before the other."""
+    whole = packets(CONVERSATIONS["good"].steps, (400,))
+    first, second = [n for n, p in enumerate(whole) if p.direction == 0 and p.data][:2]
+    accept, request, then = next(p for p in whole if p.direction == 1 and p.data), whole[first], whole[second]
+    ack = Packet(1, 16, accept.sequence + len(accept.data), then.sequence + len(then.data))
+    parts = request._replace(data=request.data[:7]), request._replace(sequence=request.sequence + 7, data=request.data[7:])
+    write(tmp_path / "1.pcap", [*whole[:first], parts[1], then, ack, parts[0], *whole[first + 1 :]])
+    assert [f for f in lint(tmp_path / "1.pcap")[0] if f["class"] != "notice"] == []
 
 
 def with_its_end(taken: list[Packet], random: Random) -> list[Packet]:
