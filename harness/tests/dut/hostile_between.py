@@ -119,14 +119,16 @@ CALLS: dict[str, dict[str, Any]] = {
 
 def modes(kind: str) -> list[str]:
     """The modes of a kind, in the order in which they come: "fc", "tcp" or "api". Answers that are none, and falls, are the same
-    for every wire: fc has them all, tcp and api a few. "tcp-whole" and "api-whole" have them all, too."""
+    for every wire: fc has half of them, tcp and api a few. "fc-whole", "tcp-whole" and "api-whole" have all modes."""
     answers = list(_answers(0))
     if kind == "fc":
+        return [*answers[::2], *FRAMES, *CLOCK, "flood", "flood-line", "flood-log", *FALLS, *PROCESS[:1]]
+    if kind == "fc-whole":
         return [*answers, *FRAMES, *CLOCK, *FRAME_FLOODS, "flood-log", "flood-notes", *FALLS, *PROCESS]
     tcp, whole = kind.startswith("tcp"), kind.endswith("-whole")
     floods = [name for name in FLOODS if tcp or "log" in name or "notes" in name]
     shared = [*answers, *floods, *FALLS] if whole else ["nan", "deep", "result-list", "other-id", *floods, "die", "silent", "half"]
-    return (list(STREAMS) if tcp else list(CALLS)) + shared
+    return (list(STREAMS)[:: 1 if whole else 2] if tcp else list(CALLS)) + shared
 
 
 class Between:

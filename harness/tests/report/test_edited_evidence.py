@@ -215,7 +215,6 @@ def _tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bin"
 
 
-PICS = "[pics]\nclient = true\nunreliable_delivery = true\nclass3 = true\n"
 _RACER = """#!/usr/bin/python3
 import os, sys
 # somebody who can write into the report directory puts a link where the tool is going to write
@@ -233,7 +232,7 @@ def test_a_tool_never_writes_into_the_report(tools: Path, tmp_path: Path, monkey
     """X5: a link that is planted while the tool works is replaced, not followed."""
     victim, place = tmp_path / "victim", tmp_path / "r"
     victim.write_text("mine")
-    (tmp_path / "lab.toml").write_text(PICS)
+    (tmp_path / "lab.toml").write_text("[pics]\nunreliable_delivery = true\n")  # no case applies: the tool is what is tried
     monkeypatch.setenv("VICTIM", str(victim))
     monkeypatch.setenv("REPORT", str(place))
     (tools / "weasyprint").write_text(_RACER)

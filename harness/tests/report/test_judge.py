@@ -45,6 +45,7 @@ RUNS = {
 }
 
 
+@pytest.mark.nightly
 def test_evidence_of_a_certification_gives_the_same_bytes_again(certified_reference: Path, tmp_path: Path) -> None:
     """Every case of the reference port."""
     shutil.copytree(certified_reference, tmp_path / "r")
