@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Optional
 
 from fcvi import dut
@@ -13,7 +12,7 @@ from fcvi.engine.target import Target
 
 
 def attach(
-    target: Target, *, identity: Identity = DUT, rpc_timeout_s: float = 5.0, log: Optional[Path] = None, limits: Limits = Limits()
+    target: Target, *, identity: Identity = DUT, rpc_timeout_s: float = 5.0, log: Optional[int] = None, limits: Limits = Limits()
 ) -> Dut:
     """Attach the device, and where its calls go another way the upper tester beside it.
 

@@ -118,22 +118,23 @@ def _finished(args: argparse.Namespace, directory: Path) -> int:
         return 0
     try:
         with Folder(directory) as folder:
-            if not _holds(directory):
+            said = folder.read(manifest.NAME)
+            if not _holds(directory, said):
                 return 1
             if args.pdf:
                 folder.remove(manifest.SIGNATURE)  # of a manifest without it
-                pdf.make(folder)
+                said = pdf.make(folder, said)
             if args.sign is not None:
-                manifest.sign(folder, args.sign)
+                manifest.sign(folder, args.sign, said)
     except (FileError, OSError, subprocess.SubprocessError) as error:
         complain(told(error))
         return 3
     return 0
 
 
-def _holds(directory: Path) -> bool:
-    """Whether the evidence gives what the certificate says; every reason why it does not is told."""
-    found = verification.check(directory)
+def _holds(directory: Path, said: bytes) -> bool:
+    """Whether the evidence gives what the certificate and this manifest say; every reason why it does not is told."""
+    found = verification.check(directory, said=said)
     lines = [f"{what}: {name}" for what in ("changed", "missing") for name in getattr(found, what) if name != manifest.SIGNATURE]
     lines += [*found.disagrees, *([f"not judged by this version: {found.unjudged}"] if found.unjudged else [])]
     lines += [f"additional: {name}" for name in found.additional] if lines else []

@@ -44,11 +44,11 @@ def run(args: argparse.Namespace) -> int:
         use = "use exec:COMMAND, unix:PATH or tcp:HOST:PORT, with frames: before it for a frame adapter, verbs: for an agent"
         complain(f"{args.dut}: {use}", "fcvi dut check")
         return 2
-    with tempfile.NamedTemporaryFile(prefix="fcvi-dut-", suffix=".log") as log:
-        return _check(args, device, Path(log.name))
+    with tempfile.NamedTemporaryFile("ab", prefix="fcvi-dut-", suffix=".log") as log:
+        return _check(args, device, log)
 
 
-def _check(args: argparse.Namespace, device: Target, log: Path) -> int:
+def _check(args: argparse.Namespace, device: Target, log: Any) -> int:
     from fcvi.dut.contract.adapter import check_adapter
     from fcvi.dut.contract.checks import Review, check_device
     from fcvi.dut.contract.verbs import check_agent
@@ -56,19 +56,19 @@ def _check(args: argparse.Namespace, device: Target, log: Path) -> int:
     review = Review()
     try:
         if device.kind == "frames":
-            broke = check_adapter(device.rest, args.timeout, log, review)
+            broke = check_adapter(device.rest, args.timeout, log.fileno(), review)
         elif device.kind == "verbs":
-            broke = check_agent(device.rest, args.timeout, log, review)
+            broke = check_agent(device.rest, args.timeout, log.fileno(), review)
         elif device.book.streams:
             from fcvi.dut.contract.streams import check_streams
 
-            broke = check_streams(str(device), args.timeout, log, review)
+            broke = check_streams(str(device), args.timeout, log.fileno(), review)
         else:
-            broke = check_device(str(device), args.timeout, log, review)
+            broke = check_device(str(device), args.timeout, log.fileno(), review)
     except AttachError as error:
         complain(error, "fcvi dut check")
         return error.status
-    last = _last_words(log)
+    last = _last_words(Path(log.name))
     if args.json:
         checks = [{"check": title, "outcome": outcome, "words": words} for title, outcome, words in review.lines]
         print(json.dumps({"dut": args.dut, "implementation": review.implementation, "clock": review.clock, "checks": checks,

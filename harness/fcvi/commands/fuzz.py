@@ -189,8 +189,8 @@ def run(args: argparse.Namespace) -> int:
         if device.on_a_wire and not device.agent:
             raise AttachError(f"--dut {device.kind}: needs --agent here: its upper tester brings the device into a "
                               "state, and probes it")  # fmt: skip
-        log = tempfile.NamedTemporaryFile(prefix="fcvi-fuzz-", suffix=".log")  # pylint: disable=consider-using-with
-        dut = device.attach(rpc_timeout_s=args.rpc_timeout, log=Path(log.name))
+        log = tempfile.NamedTemporaryFile("ab", prefix="fcvi-fuzz-", suffix=".log")  # pylint: disable=consider-using-with
+        dut = device.attach(rpc_timeout_s=args.rpc_timeout, log=log.fileno())
         if not device.book.streams and not pics_module.is_of_2007(dut.pics):
             dut.close()
             raise AttachError(f"--dut {device}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import time
@@ -155,7 +156,9 @@ class Progress:
 
 
 def _open(args: argparse.Namespace) -> Optional[Folder]:
-    """The report directory, empty of earlier reports; with --resume, as it is. Raises OSError, UsageError."""
+    """The report directory, empty of earlier reports; with --resume, as it is. args.log is open for what a device writes to its
+    standard error: whatever becomes of the name of the directory, the file is in this one. Raises OSError, UsageError.
+    """
     if args.report is None:
         return None
     place.refuse_file("--report", args.report)
@@ -168,6 +171,7 @@ def _open(args: argparse.Namespace) -> Optional[Folder]:
                 clear(folder)
                 folder.remove(f"{FOLDER}/{JOURNAL}")
                 folder.write("dut.log", b"")
+            args.log = folder.append("dut.log")
         except (OSError, UsageError):
             folder.close()
             raise
@@ -182,7 +186,7 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
         e_d_tov_us=_us(args.e_d_tov),
         tolerance_us=_us(args.tolerance), profile_file=args.profile,
-        log=None if folder is None else Path(args.report, "dut.log"), record=record,
+        log=None if folder is None else args.log, record=record,
         keep=folder is not None, certification=args.certification, store=Store(folder) if folder is not None and record else None,
         limits=args.budget, against=args.against,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -310,6 +314,7 @@ def _opened(args: argparse.Namespace) -> int:
     finally:
         interrupt.release()
         if folder is not None:
+            os.close(args.log)
             folder.close()
 
 

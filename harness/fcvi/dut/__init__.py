@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Optional
 
 from fcvi.engine.budget import Limits
@@ -12,7 +11,7 @@ from .base import AttachError, Dut, DutError, Unavailable
 __all__ = ["AttachError", "Dut", "DutError", "Unavailable", "attach"]
 
 
-def attach(target: Target, *, rpc_timeout_s: float = 5.0, log: Optional[Path] = None, limits: Limits = Limits()) -> Dut:
+def attach(target: Target, *, rpc_timeout_s: float = 5.0, log: Optional[int] = None, limits: Limits = Limits()) -> Dut:
     """Attach a device that has a control plane of its own (attach.py has the others).
 
     Raises AttachError for what cannot be attached and DutError when the device does not keep to the protocol.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import selectors
 import time
-from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.engine.budget import Limits
@@ -198,7 +197,7 @@ class ApiDut(Dut):
 
 
 def attach_api(
-    wire: str, agents: list[str], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits(), inject: str = ""
+    wire: str, agents: list[str], *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits(), inject: str = ""
 ) -> ApiDut:
     """Attach the agents that ``--agent`` and ``--agent2`` name. Raises AttachError and DutError."""
     if not agents[0]:

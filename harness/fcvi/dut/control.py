@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.engine.budget import Limits
@@ -13,7 +12,7 @@ from .planes import Control, monotonic_us
 from .rpc import RpcDut
 
 
-def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> Control:
+def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits()) -> Control:
     """The control plane that ``--agent`` names. Raises AttachError and DutError."""
     kind, _, rest = spec.partition(":")
     if kind in ("exec", "unix", "tcp") and rest:
@@ -55,7 +54,7 @@ class ControlStream(RpcDut):
 class RpcControl(Control):
     """An agent behind a stream."""
 
-    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> None:
+    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits()) -> None:
         super().__init__()
         self._rpc = ControlStream(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
         self._identify()

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import NoReturn, Optional, Sequence
 
 from fcvi.engine import interrupt, process
@@ -26,8 +25,8 @@ _RING = 1 << 16
 class Keeper:
     """A device under a keeper, seen from the suite."""
 
-    def __init__(self, words: Sequence[str], log: Optional[Path], log_bytes: int) -> None:
-        """Raises OSError when it cannot be started."""
+    def __init__(self, words: Sequence[str], log: Optional[int], log_bytes: int) -> None:
+        """log: a descriptor that appends to it, which stays the caller's. Raises OSError when it cannot be started."""
         to_device, self.sink = os.pipe()
         self.source, from_device = os.pipe()
         self._told, tell = os.pipe()
@@ -103,7 +102,7 @@ def _ended(pid: int) -> int:
 # ---- in the keeper ----
 
 
-def _be_keeper(words: Sequence[str], log: Optional[Path], log_bytes: int, parent: int, ends: tuple[int, int, int]) -> NoReturn:
+def _be_keeper(words: Sequence[str], log: Optional[int], log_bytes: int, parent: int, ends: tuple[int, int, int]) -> NoReturn:
     status = 3
     try:
         os.setsid()  # a terminal's Ctrl-C is for the suite, which ends the device in order
@@ -116,7 +115,7 @@ def _be_keeper(words: Sequence[str], log: Optional[Path], log_bytes: int, parent
         signal.signal(signal.SIGCHLD, lambda *_: None)
         process.adopt()
         process.end_with(parent, signal.SIGTERM)
-        _close_others({0, 1, 2, *ends, wake, waker})
+        _close_others({0, 1, 2, *ends, wake, waker, *(() if log is None else (log,))})
         _Watch(words, log, log_bytes, ends, wake).run()
         status = 0
     finally:
@@ -134,9 +133,9 @@ def _close_others(kept: set[int]) -> None:
 class _Watch:
     """The device, from its start until nothing of it is left."""
 
-    def __init__(self, words: Sequence[str], log: Optional[Path], log_bytes: int, ends: tuple[int, int, int], wake: int) -> None:
+    def __init__(self, words: Sequence[str], log: Optional[int], log_bytes: int, ends: tuple[int, int, int], wake: int) -> None:
         self._tell, self._wake, self._most, self._wrote = ends[2], wake, log_bytes, 0
-        self._log = os.open(log or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        self._log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC) if log is None else log
         self._errors, errors = os.pipe()
         self._over = self._over_log = False
         try:

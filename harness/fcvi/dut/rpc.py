@@ -40,7 +40,7 @@ _NOTIFICATIONS = ("frame", "completion", "error", "state", "notify", "log")
 class Stream:
     """Lines to and from a process or socket, never blocking for longer than told."""
 
-    def __init__(self, spec: str, log: Optional[Path], budget: Optional[Budget] = None) -> None:
+    def __init__(self, spec: str, log: Optional[int], budget: Optional[Budget] = None) -> None:
         self._keeper: Optional[Keeper] = None
         self._socket: Optional[socket.socket] = None
         self._budget = budget or Budget(Limits())
@@ -54,7 +54,7 @@ class Stream:
         self._received = bytearray()
         self._pending = bytearray()
 
-    def _start(self, command: str, log: Optional[Path]) -> None:
+    def _start(self, command: str, log: Optional[int]) -> None:
         try:
             words = shlex.split(command)
         except ValueError as error:
@@ -207,7 +207,7 @@ class RpcDut(Dut):
 
     _token: Optional[str] = None
 
-    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> None:
+    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits()) -> None:
         super().__init__()
         self.spec, self._timeout_s, self._log = spec, rpc_timeout_s, log
         self._budget = Budget(limits)

@@ -76,8 +76,6 @@ def _read(path: Path) -> dict[str, Any]:
         return strict.toml(read_file(path))
     except FileError as error:
         raise PicsError(f"--pics {error}") from error
-    except UnicodeDecodeError as error:
-        raise PicsError(f"{path}: cannot read the PICS: not UTF-8 at byte {error.start}") from error
     except ValueError as error:  # of TOML, or a number of thousands of digits
         raise PicsError(f"{path}: not a TOML file: {damage(error)}") from error
 

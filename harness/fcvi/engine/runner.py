@@ -72,7 +72,7 @@ class RunOptions:
     tolerance_us: Optional[int] = None
     profile_file: Optional[str] = None  # with the numbers that the standard leaves open; None: those that it takes without one
     profile: Optional[Profile] = None  # what the file says, once it was read
-    log: Optional[Path] = None  # where the DUT's standard error is kept
+    log: Optional[int] = None  # a descriptor that appends to where the DUT's standard error is kept
     record: bool = False  # keep what passed between suite and DUT, for evidence
     keep: bool = True  # keep what a case saw also when it passed: a report shows it
     certification: bool = False

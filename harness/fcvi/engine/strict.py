@@ -89,12 +89,15 @@ _CHAIN = re.compile(rf"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{_DEEPEST_K
 
 
 def toml(data: bytes) -> dict[str, Any]:
-    """The tables of a file of TOML. Raises ValueError (UnicodeDecodeError where it is no UTF-8), with one line of words."""
+    """The tables of a file of TOML. Raises ValueError, with one line of words."""
     import tomllib
 
     if len(data) > _LARGEST_TOML:
         raise ValueError(f"{len(data)} bytes are more than the {_LARGEST_TOML} that are read of a file of TOML")
-    text = data.decode("utf-8-sig")  # editors of Windows begin a file with the mark
+    try:
+        text = data.decode("utf-8-sig")  # editors of Windows begin a file with the mark
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 at byte {error.start}") from error
     if chain := _CHAIN.search(_APART.sub("s", text)):
         raise ValueError(f"the key {chain[0][:40]!r}... has more than {_DEEPEST_KEY} parts")
     try:

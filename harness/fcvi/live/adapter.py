@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional
 
 from fcvi.dut.control import ControlStream
@@ -163,7 +162,7 @@ def _of_the_adapter() -> Iterator[None]:
 class AdapterFrames(Frames):
     """A frame adapter as the engine's frame plane."""
 
-    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()) -> None:
+    def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits()) -> None:
         with _of_the_adapter():
             self._adapter = Adapter(spec, rpc_timeout_s=rpc_timeout_s, log=log, limits=limits)
         self._class, self._taken = 3, 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from fcvi.engine.budget import Limits
@@ -12,7 +11,7 @@ from fcvi.dut.planes import NoControl, Plane, PlaneDut
 
 
 def attach_live(
-    target: Target, identity: Mapping[str, Any], *, rpc_timeout_s: float, log: Optional[Path], limits: Limits = Limits()
+    target: Target, identity: Mapping[str, Any], *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits()
 ) -> Dut:  # fmt: skip
     """The device behind fcoe:IFACE, frames:SPEC or vitcp:HOST:PORT and its upper tester. Raises AttachError and DutError."""
     from fcvi.dut.control import attach_agent

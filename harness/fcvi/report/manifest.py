@@ -19,6 +19,8 @@ NAME, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 #: The files of a certificate.
 CERTIFICATE = ("certificate.json", "certificate.html", "statement.json", "certificate.pdf")
 _NAMESPACE, _SIGNER = "fcvi-certificate", "laboratory"
+_LONGEST_KEY = 1 << 16  # bytes
+_LONGEST_S = 60
 _BEGINS = b"-----BEGIN SSH SIGNATURE-----"
 
 
@@ -38,7 +40,10 @@ def _keygen(*words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
     tool = shutil.which("ssh-keygen")
     if tool is None:
         raise FileError("ssh-keygen is not here: signatures need the package openssh-client")
-    return subprocess.run([tool, *words], input=given, capture_output=True, check=False, timeout=60)
+    try:
+        return subprocess.run([tool, *words], input=given, capture_output=True, check=False, timeout=_LONGEST_S)
+    except subprocess.TimeoutExpired as error:
+        raise FileError(f"ssh-keygen has not answered in {_LONGEST_S} seconds") from error
 
 
 def _why(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -46,18 +51,27 @@ def _why(done: subprocess.CompletedProcess[bytes]) -> str:
     return " ".join(lines[-1].split())[:200] if lines else f"exit status {done.returncode}"
 
 
+def _key(path: Path) -> bytes:
+    """The file of a key: ssh-keygen takes minutes to find that a large file is none. Raises FileError."""
+    data = read_file(path)
+    if len(data) > _LONGEST_KEY:
+        raise FileError(f"{path}: {len(data)} bytes are no key of OpenSSH")
+    return data
+
+
 def try_key(key: Path) -> None:
     """Sign something that is thrown away, so that a key that cannot be used is known before a run. Raises FileError, OSError."""
-    read_file(key)
+    _key(key)
     done = _keygen("-q", "-Y", "sign", "-n", f"{_NAMESPACE}-trial", "-f", str(key), given=b"trial")
     if done.returncode or b"SIGNATURE" not in done.stdout:
         raise FileError(f"{key}: cannot sign with it: {_why(done)}")
 
 
-def sign(folder: Folder, key: Path) -> None:
-    """Sign the manifest with a private key of OpenSSH (or the public one, when an agent has it). Raises FileError, OSError."""
-    read_file(key)  # says plainly what is wrong with the name
-    said = folder.read(NAME)
+def sign(folder: Folder, key: Path, said: bytes) -> None:
+    """Sign what was judged to be the manifest with a private key of OpenSSH (or the public one, when an agent has it). Raises
+    FileError, OSError.
+    """
+    _key(key)  # says plainly what is wrong with the name
     done = _keygen("-q", "-Y", "sign", "-n", _NAMESPACE, "-f", os.path.abspath(key), given=said)
     if done.returncode or not done.stdout.startswith(_BEGINS):
         raise FileError(f"{key}: cannot sign with it: {_why(done)}")
@@ -80,7 +94,7 @@ def _refused(how: str, signature: bytes, said: bytes, allowed: str = "") -> str:
 
 def check(folder: Folder, public: Path) -> str:
     """"" when the manifest is signed with this key, else why it is not. Raises FileError when the key cannot be used."""
-    lines = [line for line in read_file(public).decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
+    lines = [line for line in _key(public).decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
     if len(lines) != 1 or len(lines[0].split()) < 2 or "PRIVATE" in lines[0]:
         raise FileError(f"{public}: not a public key of OpenSSH on one line")
     if not folder.has(SIGNATURE):

@@ -6,6 +6,7 @@ What came is looked at before it goes into the report.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import tempfile
@@ -19,11 +20,16 @@ _, _HTML, _, _PDF = manifest.CERTIFICATE
 _LONGEST_S = 300
 
 
-def make(folder: Folder) -> None:
-    """Write it, with its hash in the manifest. Raises FileError, OSError, subprocess.SubprocessError."""
+def make(folder: Folder, said: bytes) -> bytes:
+    """Write it of the page that the manifest names; give the manifest with its hash. Raises FileError, OSError,
+    subprocess.SubprocessError.
+    """
+    page_now = folder.read(_HTML)
+    if hashlib.sha256(page_now).hexdigest() != manifest.hashes_in(said).get(_HTML):
+        raise FileError(f"--pdf: {folder.path / _HTML} was changed since it was judged")
     with tempfile.TemporaryDirectory(prefix="fcvi-") as place:
         page, pdf = Path(place, _HTML), Path(place, _PDF)
-        page.write_bytes(folder.read(_HTML))
+        page.write_bytes(page_now)
         words = _words(page, pdf)
         done = subprocess.run(words, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_LONGEST_S)
         with Folder(Path(place)) as scratch:
@@ -32,7 +38,9 @@ def make(folder: Folder) -> None:
         why = done.stderr.decode("utf-8", "replace")[-200:]
         raise FileError(f"--pdf: {Path(words[0]).name} failed with status {done.returncode}: {why}")
     folder.write(_PDF, made)
-    folder.write(manifest.NAME, manifest.render({**manifest.hashes_in(folder.read(manifest.NAME)), _PDF: folder.sha256(_PDF)}))
+    said = manifest.render({**manifest.hashes_in(said), _PDF: hashlib.sha256(made).hexdigest()})
+    folder.write(manifest.NAME, said)
+    return said
 
 
 def _words(page: Path, pdf: Path) -> list[str]:

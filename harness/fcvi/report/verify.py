@@ -72,24 +72,26 @@ def _hashes(certified: Any, path: Path) -> dict[str, str]:
     return found
 
 
-def check(directory: Path, key: Optional[Path] = None, again: bool = True) -> Check:
+def check(directory: Path, key: Optional[Path] = None, again: bool = True, said: Optional[bytes] = None) -> Check:
     """Compare a report directory with its certificate.
 
     No name of the certificate is ever opened: only what is found in the directory. key: a public key that has to have signed
-    the manifest. again: judge every case again from the evidence, without which nothing is known of the verdicts. Raises FileError,
-    OSError.
+    the manifest. again: judge every case again from the evidence, without which nothing is known of the verdicts. said: judge this
+    manifest, whatever that in the directory is by now. Raises FileError, OSError.
     """
     with Folder(directory) as folder:
-        return _check(folder, key, again)
+        return _check(folder, key, again, said)
 
 
-def _check(folder: Folder, key: Optional[Path], again: bool) -> Check:
+def _check(folder: Folder, key: Optional[Path], again: bool, said: Optional[bytes]) -> Check:
     data = folder.read(JSON)
     certified = canonical.loads(data, str(folder.path / JSON))
     hashes = _hashes(certified, folder.path / JSON)
     run = _put_in_force(folder)
     result = Check(str(certified.get("outcome"))[:40], hashlib.sha256(data).hexdigest())
     actual = _files(folder, hashes, result)
+    if said is not None:
+        actual[manifest.NAME] = hashlib.sha256(said).hexdigest()
     result.files = len(hashes)
     spoilt = {*result.changed, *result.missing}
     result.unjudged = _foreign(certified, run)
@@ -116,7 +118,7 @@ def _compare(
         result.disagrees += _derived(folder, certified, actual, spoilt)
     if again:
         known = (*spoilt, *(line.split(":")[0] for line in result.disagrees))
-        result.disagrees += [line for line in _judged_again(folder) if not line.startswith(known)]
+        result.disagrees += [line for line in _judged_again(folder, actual) if not line.startswith(known)]
 
 
 def _put_in_force(folder: Folder) -> Any:
@@ -272,7 +274,7 @@ def _crossed(report: Any, run: Any) -> list[str]:
     return found
 
 
-def _judged_again(folder: Folder) -> list[str]:
+def _judged_again(folder: Folder, actual: dict[str, str]) -> list[str]:
     """What the evidence does not give again: a case that was due, or a file."""
     from fcvi.engine.rejudge import opened, rejudge, strayed
 
@@ -287,5 +289,5 @@ def _judged_again(folder: Folder) -> list[str]:
         return [str(error)]
     if report.waived:
         found.append(f"{FOLDER}/{RUN}: it waives {', '.join(sorted(report.waived))[:200]}, and a certification waives nothing")
-    other = [name for name in files if not folder.holds(name, files[name])]
+    other = [name for name in files if actual.get(name) != hashlib.sha256(files[name]).hexdigest()]
     return found + [f"{name}: other than what judging the evidence again gives" for name in other]

@@ -13,6 +13,7 @@ from typing import Any, Iterator, NamedTuple, Optional
 from _fcvi import ffi, lib
 
 from fcvi.engine import strict
+from fcvi.engine.files import FileError, read_file
 from fcvi.engine.pixit import Profile as OfRun
 from fcvi.engine.results import Finding
 from fcvi.fc.codec import finding_of
@@ -109,8 +110,12 @@ def _mask(table: dict[str, Any], key: str) -> int:
 
 def of_text(text: str) -> Profile:
     """The profile that a file says. Raises ProfileError."""
+    return _said(text.encode("utf-8"))
+
+
+def _said(text: bytes) -> Profile:
     try:
-        data = strict.toml(text.encode("utf-8"))
+        data = strict.toml(text)
     except ValueError as error:
         raise ProfileError(f"is no TOML: {error}") from error
     name = data.pop("name", None)
@@ -137,15 +142,12 @@ def load(path: Optional[str]) -> Profile:
     if path is None:
         return T0
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(_LONGEST_FILE + 1)
+        data = read_file(Path(path))
         if len(data) > _LONGEST_FILE:
             raise ProfileError(f"is longer than {_LONGEST_FILE} bytes")
-        return of_text(data.decode("utf-8"))
-    except OSError as error:
-        raise ProfileError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ProfileError(f"{path}: is no UTF-8 text") from error
+        return _said(data)
+    except FileError as error:
+        raise ProfileError(error) from error
     except ProfileError as error:
         raise ProfileError(f"{path}: {error}") from error
 

@@ -24,7 +24,7 @@ FILES = {
     "quarantine.toml": b"[[quarantine]]\ncase = 'D.R1'\nreason = 'x'\n", "report.json": b"{}", "list.json": b"[1]",
     "own/broken.py": b"import nothing_of_this_name\n", "kept/report.json": b'{"results": [1]}', "signed/SHA256SUMS.sig": b"x",
     "certified/certificate.json": b"{}", "finding/dead-x-1/finding.json": b"{}", "machine/machine.json": b"{}", "key": b"no key\n",
-    "matrix/matrix.html": b"x", "recorded/a.pcapng": b"x",
+    "matrix/matrix.html": b"x", "large": b"[" * 70000, "recorded/a.pcapng": b"x",
 }  # fmt: skip
 
 #: What is typed (D: the folder of these files), the status, and a word of the line.
@@ -122,6 +122,9 @@ run --pics D/deviation.toml | 2 | no case matches 'Z.9'
 run --pics D/because.toml | 2 | it needs a reason
 run --quarantine D/quarantine.toml | 2 | it needs until
 run --quarantine D/none.toml | 2 | cannot read it
+run --quarantine D/latin.toml | 2 | not UTF-8 at byte 9
+run --book vitcp --profile D/latin.toml | 2 | not UTF-8 at byte 9
+run --book vitcp --profile /dev/zero | 2 | not a regular file
 run --baseline D/none | 2 | cannot read it
 run --baseline D/report.json | 2 | not a report.json
 run --baseline D/text.txt | 2 | not JSON
@@ -149,6 +152,7 @@ certify --shard 1/2 | 2 | a certification runs every case
 certify --cases D/own | 2 | the cases of the suite alone
 certify --sign D/none --report D/new | 2 | cannot read it
 certify --sign D/key --report D/new | 2 | cannot sign with it
+certify --sign D/large --report D/new | 2 | 70000 bytes are no key
 certify --report D/certified | 2 | the certificate of an earlier run
 certify --verify D/none | 2 | D/none
 certify --verify D/certified --key D/key | 2 | not a certificate

@@ -14,7 +14,7 @@ import pytest
 
 from fcvi.report.words import requoted
 
-from ..conftest import fcvi
+from ..conftest import FCVI, fcvi
 from ..engine.test_declaration import INDEPENDENT
 
 SELECT = "5.3.2,D.R1,D.R2"
@@ -247,3 +247,14 @@ def test_a_tool_never_writes_into_the_report(tools: Path, tmp_path: Path, monkey
     (tools / "weasyprint").write_text("#!/bin/sh\nexit 0\n")
     done = fcvi("certify", "sign", str(place), "--pdf", "--sign", str(tmp_path / "lab.toml"), timeout=200, real=True)
     assert done.returncode == 3 and "weasyprint failed" in done.stderr
+
+
+def test_the_log_of_a_device_is_of_the_open_directory(tmp_path: Path) -> None:
+    """X5: who puts a link in place of the directory gets no file of the user's written where it leads."""
+    place, moved, elsewhere = tmp_path / "r", tmp_path / "moved", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ends_early = f"echo words >&2; sed -u 20q | {FCVI} endpoint"
+    device = f'exec:sh -c "[ -e {moved} ] || mv {place} {moved}; [ -e {place} ] || ln -s {elsewhere} {place}; {ends_early}"'
+    fcvi("run", "--dut", device, "--select", "5.3.3/*,5.3.2/*", "--quiet", "--report", str(place))
+    assert (moved / "dut.log").read_text().count("words") > 1, "it was started again when the link was there"
+    assert not list(elsewhere.iterdir())

@@ -14,7 +14,9 @@ import jsonschema
 import pytest
 
 from conformance import register_all
+from fcvi import cli
 from fcvi.engine.files import FileError
+from fcvi.engine.folder import Folder
 from fcvi.report import canonical, certificate, manifest, verify
 
 from ..conftest import ROOT, fcvi
@@ -453,6 +455,34 @@ def test_who_signs_judges_first(how: list[str], report: Path, keys: Path) -> Non
     assert not (report / manifest.SIGNATURE).exists()
     done = fcvi("certify", "--verify", str(report))
     assert done.returncode == 1 and "changed: report.json: other than what judging" in done.stdout
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_was_judged_is_signed(when: str, report: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who can write into the directory has the manifest judged, and another one lie there before or after that."""
+    true, other = (report / manifest.NAME).read_bytes(), b"0" * 64 + b"  report.json\n"
+    (report / manifest.SIGNATURE).unlink()
+    judge = verify.check
+
+    def meanwhile(*words: Any, **said: Any) -> verify.Check:
+        (report / manifest.NAME).write_bytes(true)
+        found = judge(*words, **said)
+        (report / manifest.NAME).write_bytes(other)
+        return found
+
+    monkeypatch.setattr(verify, "check", meanwhile)
+    if when == "before":
+        (report / manifest.NAME).write_bytes(other)
+    assert cli.main(["certify", "sign", str(report), "--sign", str(keys / "lab")]) == (1 if when == "before" else 0)
+    (report / manifest.NAME).write_bytes(true)
+    with Folder(report) as folder:
+        assert (manifest.check(folder, keys / "lab.pub") == "") == (when == "after"), "nothing else is ever signed"
+
+
+def test_a_tool_that_does_not_answer_is_one_line(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "_LONGEST_S", 0)
+    with pytest.raises(FileError, match="has not answered"):
+        manifest.try_key(keys / "lab")
 
 
 def test_a_certificate_is_signed_later(report: Path, keys: Path) -> None:

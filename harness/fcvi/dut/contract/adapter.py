@@ -91,6 +91,6 @@ class AdapterChecks(Checks):
         return config
 
 
-def check_adapter(spec: str, timeout_s: float, log: Path, review: Review) -> str:
+def check_adapter(spec: str, timeout_s: float, log: int, review: Review) -> str:
     """Run the checks. What broke them off, or "". Raises AttachError."""
     return carry_out(AdapterChecks, Session(spec, timeout_s, log, ADAPTER_PROTOCOL), review)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Callable, Optional
 
 from fcvi.engine.params import INVALID_PARAMS
@@ -332,6 +331,6 @@ def carry_out(kind: type[Checks], session: Session, review: Review) -> str:
     return ""
 
 
-def check_device(spec: str, timeout_s: float, log: Path, review: Review) -> str:
+def check_device(spec: str, timeout_s: float, log: int, review: Review) -> str:
     """Run the checks. What broke them off, or "". Raises AttachError."""
     return carry_out(Checks, Session(spec, timeout_s, log), review)

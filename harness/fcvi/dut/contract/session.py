@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Optional
 
 from ..base import DutError
@@ -39,7 +38,7 @@ class Answer:
 class Session:
     """Sends lines, takes in lines. Shapes that are wrong are collected in `flaws`, once each."""
 
-    def __init__(self, spec: str, timeout_s: float, log: Optional[Path], shapes: Shapes = DUT_PROTOCOL) -> None:
+    def __init__(self, spec: str, timeout_s: float, log: Optional[int], shapes: Shapes = DUT_PROTOCOL) -> None:
         self._stream, self._shapes = Stream(spec, log), shapes
         self._timeout_s = timeout_s
         self._next_id = 0

@@ -124,7 +124,7 @@ class StreamChecks(Checks):
         return None
 
 
-def check_streams(spec: str, timeout_s: float, log: Path, review: Review) -> str:
+def check_streams(spec: str, timeout_s: float, log: int, review: Review) -> str:
     """Run the checks. What broke them off, or "". Raises AttachError."""
     shapes = _Shapes(Path(__file__).resolve().parents[1] / "protocol.schema.json")
     return carry_out(StreamChecks, Session(spec, timeout_s, log, shapes), review)

@@ -196,6 +196,6 @@ def _ended(waiting: Answer, reset: Answer) -> Optional[str]:
     return None
 
 
-def check_agent(spec: str, timeout_s: float, log: Path, review: Review) -> str:
+def check_agent(spec: str, timeout_s: float, log: int, review: Review) -> str:
     """Run the checks. What broke them off, or "". Raises AttachError."""
     return carry_out(VerbsChecks, Session(spec, timeout_s, log, VERBS_PROTOCOL), review)
