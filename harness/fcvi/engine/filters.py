@@ -118,8 +118,8 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found, at = [], 0
-    while text[at:].strip():
+    found, at, end = [], 0, len(text.rstrip())
+    while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
             column = at + len(text[at:]) - len(text[at:].lstrip())

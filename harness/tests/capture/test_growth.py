@@ -17,7 +17,7 @@ import pytest
 from conformance import register_all
 from fcvi.capture.hexdump import HexError, frames_of
 from fcvi.dut.endpoint import Session
-from fcvi.engine import deviation, strict
+from fcvi.engine import deviation, filters, strict
 from fcvi.engine.case import load_cases
 from fcvi.engine.deviation import Deviation
 from fcvi.engine.evidence import load_trace
@@ -182,6 +182,8 @@ READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "reports with a reason of digits": (50_000, lambda n: _report(lambda n: "1" * n, n, 1)),
     "machines": (20_000, _two_machines),
     "deviations": (20_000, _covered),
+    "a filter of many conditions": (8_000, lambda n: lambda: filters.parsed(" or ".join(["S_ID == 1"] * n), ["S_ID"])),
+    "a filter that is never closed": (64_000, lambda n: lambda: filters.parsed("(" * n, ["S_ID"])),
     "a selection of patterns": (100, lambda n: lambda: select(load_cases(), ",".join(f"*{i}*" for i in range(n)))),
     "lines of a client": (2_000, _lines),
 }
