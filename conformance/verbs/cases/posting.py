@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.steps.account import Wr
-from conformance.verbs.steps.declare import each, product, verbs
+from conformance.verbs.steps.declare import SRQ, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import LOCAL, TOO_LARGE, UNSUPPORTED
 from conformance.verbs.steps.session import (
     OK, REFUSED, Cq, Pair, alive, ending, flushed, good, has_read, message, need_read, nodes, pair, receives, returned, settled,
 )  # fmt: skip
+from conformance.verbs.steps.shared import Shared
 
 SLOT = 64
 
 
 @verbs(57, "Lists of WRs", "8.1.1-01 8.2.1-02..05 9.3.1.1-04", errata="B35 B36",
-       variants=product(each("queue", ["sq", "rq"]), each("bad", {"none": None, "front": 0, "middle": 2, "end": 4})))  # fmt: skip
+       variants=product(each("queue", ["sq", "rq", "srq"], {"srq": SRQ}),
+                        each("bad", {"none": None, "front": 0, "middle": 2, "end": 4})))  # fmt: skip
 def lists(t: Verbs) -> None:
     """A list is taken in its order. The first WR that is refused ends it: those before are done, those behind never."""
-    p = pair(t, sq_sges=1, rq_sges=1)
     queue, bad = t.params["queue"], t.params["bad"]
     count = 8 if bad is None else 5
+    if queue == "srq":
+        shared_list(t, count, bad)
+        return
+    p = pair(t, sq_sges=1, rq_sges=1)
     qp, mem = (p.a, p.ma) if queue == "sq" else (p.b, p.mb)
     limit = qp.cap[f"{queue}_sges"]
     wrs: list[dict[str, Any]] = []
@@ -55,6 +60,33 @@ def lists(t: Verbs) -> None:
         t.require(not wrong, "8.2.1-02", "Receives that were not used in the order of the list", wrong, "none")
         if bad is not None:
             message(p, SLOT, 9, row="8.2.1-03", offset=4096)  # into its own Receive, not into one behind the refused one
+    alive(t)
+
+
+def shared_list(t: Verbs, count: int, bad: Optional[int]) -> None:
+    """A list of Receives for an SRQ, which may be used in any order: one in front and one behind it show what a list left there."""
+    s = Shared(t, 16)
+    p = s.peer()
+    mem, limit = s.node.mem(SLOT * count), s.srq.sges
+    wrs = [{"sges": [mem.sge(SLOT * k, SLOT)] if k != bad else [mem.sge(SLOT * k, 1) for _ in range(limit + 1)]} for k in range(count)]
+    own = s.post(1).wrs
+    made = s.srq.post(wrs, must=False)
+    s.posted.update({wr.wr_id: (wr, 0) for wr in made.wrs})
+    if bad is None:
+        t.require(made.whole, "8.1.1-01", f"a list of {count} Receives for an SRQ", made.said, OK)
+    else:
+        t.require(not made.whole, "9.3.1.1-04", f"a Receive with {limit + 1} SGEs where {limit} were granted", made.said, REFUSED)
+    taken = len(made.wrs)
+    if not t.require(taken == (count if bad is None else bad), "8.2.1-05", "posted, where the first that was not is", taken,
+                     count if bad is None else bad):  # fmt: skip
+        t.lack("what the call says was posted is not what can have been")
+    own += s.post(1).wrs
+    sent = s.send(p, taken + 2)
+    s.came([p], taken + 2)
+    good(made.wrs + sent, "8.2.1-04", "Receives of a list for an SRQ in front of the one that was refused")
+    t.require(mem.untouched(SLOT * taken, SLOT * (count - taken)), "8.2.1-03", "the memory of Receives of a list that were not posted",
+              "changed", "as it was")  # fmt: skip
+    good(own, "8.2.1-03", "Receives that were posted one by one")
     alive(t)
 
 
