@@ -316,6 +316,10 @@ def queries(t: Verbs) -> None:
         success(t, "9.2.4.2-01", "setting the limit of an SRQ", one.call("ModifySrq", srq=srq.srq, limit=3))
         limit = srq.query().result().get("limit")
         t.require(limit == 3, "9.2.4.2-01", "the limit that was set", limit, 3)
+        asked = one.qp(srq=srq, row="6.3-11").query()
+        if success(t, "6.1.2-01", "the query of a QP of an SRQ", asked):
+            told_srq = asked.result().get("srq")
+            t.require(told_srq == srq.srq, "6.1.2-01", "srq that the query tells", told_srq, srq.srq)
     alive(t)
 
 
