@@ -6,14 +6,15 @@ from typing import Any, Callable, Optional
 
 from conformance.verbs.cases.objects import success
 from conformance.verbs.cases.states import unknown
-from conformance.verbs.steps.declare import SRQ, each, verbs
+from conformance.verbs.steps.declare import MW, SRQ, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
     ALL, OK, Node, Pair, Qp, alive, connect, good, hex64, message, nodes, pair, receives, returned, said, start,
 )  # fmt: skip
+from conformance.verbs.steps.windows import kind
 
 _KILLS, _CLOSES, _IDLE = 5, 50, 16
-_QPS, _CQS, _MRS, _SRQS, _CONNECTED = 500, 1000, 3000, 200, 60
+_QPS, _CQS, _MRS, _MWS, _SRQS, _CONNECTED = 500, 1000, 3000, 1000, 200, 60
 _HOSTILE = 12
 
 
@@ -109,7 +110,7 @@ def _one(t: Verbs, node: Node, method: str, name: str, params: dict[str, Any], n
 
 
 @verbs(87, "Objects in rounds", "5.3.4-04 6.1.1-06 6.1.4-01 6.3.3-03 7.9-06", errata="B42",
-       variants=each("what", ["cq", "qp", "connected", "numbers", "mr", "srq"], {"srq": SRQ}))  # fmt: skip
+       variants=each("what", ["cq", "qp", "connected", "numbers", "mr", "mw", "srq"], {"mw": MW, "srq": SRQ}))  # fmt: skip
 def rounds(t: Verbs) -> None:
     """What is destroyed gives its room back, and no two QPs have one number."""
     _, other = nodes(t)
@@ -134,6 +135,7 @@ def rounds(t: Verbs) -> None:
             "cq": (_CQS, "5.3.4-04", lambda: other.call("CreateCq", rnic=other.rnic, entries=_large(other)), "DestroyCq"),
             "qp": (_QPS, "6.1.4-01", lambda: other.qp_call(send_cq=cq, recv_cq=cq), "DestroyQp"),
             "mr": (_MRS, "7.9-06", lambda: other.register_call(raw, 0, 4096), "DeregisterMr"),
+            "mw": (_MWS, "7.9-06", lambda: other.call("AllocateMw", pd=other.pd, type=kind(t)), "DeallocateMw"),
             "srq": (_SRQS, "6.3.3-03", lambda: _full_srq(other, raw), "DestroySrq"),
         }  # fmt: skip
         times, row, make, end = ways[what]
