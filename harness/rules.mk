@@ -237,8 +237,8 @@ verbs-bank: all ## each fault of the model of RDMA verbs against the cases that 
 	$(IN_TREE) -m conformance.tests.verbs_bank --flavour ib
 
 TEST_PROGRAMS := $(CASE_CAPTURES) $(FAULTY_PROVIDERS) $(BUILD)/vipl_load
-# one more than there are cores: many tests wait for a process or a socket
-WORKERS = $$(( $$(nproc) + 1 ))
+# two more than there are cores: many tests wait for a process or a socket
+WORKERS = $$(( $$(nproc) + 2 ))
 check-python: all $(TEST_PROGRAMS) ## pytest over the harness and the catalogue, but for what is marked nightly
 	$(IN_TREE) -m pytest -q --durations=30 -n $(WORKERS) -m 'not nightly' harness/tests conformance/tests
 

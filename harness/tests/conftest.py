@@ -75,7 +75,7 @@ def _certified(tmp_path_factory: pytest.TempPathFactory, name: str, status: int,
 
 @pytest.fixture(scope="session")
 def certified_reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `fcvi certify` leaves of the reference port: whoever needs a whole run reads this one, or a copy."""
+    """What `fcvi certify` leaves of the reference port, for tests of the night: whoever needs a whole run reads this, or a copy."""
     return _certified(tmp_path_factory, "certified-reference", 0)
 
 

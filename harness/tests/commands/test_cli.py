@@ -136,6 +136,7 @@ def test_pics_select(tmp_path: Path) -> None:
     assert fcvi("run", "--pics", str(path)).returncode == 2  # nothing applies: no green result out of nothing
 
 
+@pytest.mark.nightly
 def test_certify_leaves_every_file(certified_reference: Path) -> None:
     place = certified_reference
     assert "0 fail" in (place.parent / "printed").read_text()

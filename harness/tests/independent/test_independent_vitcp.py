@@ -145,9 +145,10 @@ def test_another_reading_is_marked(names: str, shares: int) -> None:
     assert wrong(results) == [] and any(r.qualifier == "interpretation" for r in results)
 
 
+@pytest.mark.parametrize("shares", SHARES)
 @pytest.mark.parametrize("name", sorted(DEGENERATE))
-def test_what_is_no_vitcp_passes_nothing(name: str) -> None:
-    assert [r.id for r in run_all(fault=name) if r.verdict.value == "pass"] == []
+def test_what_is_no_vitcp_passes_nothing(name: str, shares: int) -> None:
+    assert [r.id for r in run_all(fault=name, shares=shares) if r.verdict.value == "pass"] == []
 
 
 def test_a_program_is_judged_as_in_this_process() -> None:

@@ -321,6 +321,7 @@ def test_dates_that_contradict_the_tests_are_told_before_the_first_case(lab: str
     assert not list((tmp_path / "r").glob("certificate.*"))
 
 
+@pytest.mark.nightly
 def test_a_reading_is_told_in_a_line(certified_reference: Path) -> None:
     page = (certified_reference / "certificate.html").read_text()
     assert "<b>E122</b>, in 2 cases: RSCN at a port" in page
