@@ -107,7 +107,7 @@ def test_every_option_of_the_documents_exists_in_the_parser() -> None:
     there = {option for _, command in manual._every() for a in command._actions for option in a.option_strings}
     others = {
         "--only", "--device", "--cases", "--version", "--help", "--rounds", "--build", "--flags", "--check", "--exec", "--jobs",
-        "--token", "--idle", "--faults", "--without-device", "--address", "--all", "--boots", "--shows", "--pair",
+        "--token", "--idle", "--faults", "--without-device", "--address", "--all", "--boots", "--shows", "--pair", "--lacking",
     }  # fmt: skip
     for path in DOCUMENTS[:1] + DOCUMENTS[2:]:
         for words in re.findall(r"`(--[a-z][\w-]*)", path.read_text(encoding="utf-8")):
