@@ -188,7 +188,7 @@ def run(spec: str, place: Path, *more: str, select: str = SELECT, standards: str
     script = (
         "import ctypes, json, os, resource, subprocess, sys, time\n"
         "ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n"  # what the run leaves behind, zombies as well, becomes this one's child
-        "done = subprocess.run(sys.argv[1:], capture_output=True, text=True, errors='replace', timeout=120)\n"
+        "done = subprocess.run(sys.argv[1:], capture_output=True, text=True, errors='replace', timeout=600)\n"
         "used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
         "until = time.monotonic() + 2\n"
         "left = True\n"
@@ -232,7 +232,7 @@ def harmless(done: subprocess.CompletedProcess[str], place: Path) -> list[dict[s
     words = [str(FCVI), "judge", "--quiet", str(place)]
     for name in ("report.html", "junit.xml", "report.sarif", "report.tap", "report.txt"):
         assert not set("\x1b\u202e") & set((place / name).read_text()), name
-    judged = starts.run(words, capture_output=True, text=True, timeout=120, check=False, env=environment(place))
+    judged = starts.run(words, capture_output=True, text=True, timeout=600, check=False, env=environment(place))
     assert judged.returncode == done.returncode or done.returncode == 2, (judged.returncode, judged.stderr)
     return results
 
