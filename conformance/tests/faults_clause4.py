@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from fcvi.dut.ref import RefDut
 from fcvi.fc import codec
 
 from .faulty import Fault, FaultyDut, drop, put, returns, state
+
+
+def _any_type(dut: FaultyDut, view: codec.Frame) -> None:
+    """A frame of another TYPE is taken for one of FC-VI."""
+    if view.header("TYPE") in (0x59, 0xD8):
+        buf = bytearray(view.data)
+        codec.put("FC", "TYPE", buf, 0x58)
+        RefDut.notify(dut, "frame", {"hex": buf.hex(), "crc": "ok"})
 
 
 def _copies(many: int) -> object:
@@ -80,5 +89,6 @@ FAULTS = [
           results={"VipQueryVi": state("VIP_STATE_CONNECTED", "VIP_STATE_ERROR")}),
     # 5.8.1, 7.3
     Fault("silent-after-a-damaged-frame", "5.8.1.crc", "FCVI-6.9.1-01", out={"CONNECT_RESP1": drop()}),
+    Fault("any-type", "5.8.3.other/reliable-delivery/class3/59", "FCVI-5.8.3-01", hears=_any_type),
     Fault("rdma-for-every-vi", "7.3.enabled/unreliable/rdma-write", "FCVI-T17-1", params={"VipCreateVi": _rdma}),
 ]  # fmt: skip

@@ -63,6 +63,25 @@ def no_immediate(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "immediate": params["immediate"] or None}
 
 
+def stale_immediate(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """A Message without Immediate Data has what the Message before had in FCVI_PARAMETER."""
+    if view.get("DH", "IMM_DATA"):
+        dut.memory["immediate"] = view.get("DH", "MSG_PARAMETER")
+    else:
+        codec.put("DH", "MSG_PARAMETER", buf, dut.memory.get("immediate", 0), view.dh_offset)
+
+
+def left_posted(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
+    """Of the receive Descriptors that are flushed only the first of each VI is told; the others come for a VI that is none."""
+    if params["queue"] != "recv" or "VIP_STATUS_DESC_FLUSHED_ERROR" not in params["status"]:
+        return params
+    told = dut.memory.setdefault("flushed", set())
+    if params["vi"] in told:
+        return {**params, "vi": 1 << 20}
+    told.add(params["vi"])
+    return params
+
+
 def not_flushed(dut: FaultyDut, params: dict[str, Any]) -> dict[str, Any]:
     """What was flushed is told as lost on the way."""
     lost = {"VIP_STATUS_DESC_FLUSHED_ERROR": "VIP_STATUS_TRANSPORT_ERROR"}
@@ -122,6 +141,8 @@ FAULTS = [
     Fault("seq-cnt-of-8-bits", "5.7/70000-bytes/field-size-256", "FCVI-5.8.6-01",
           out={"SEND_RQST": put("FC", "SEQ_CNT", lambda n: n & 0xFF)}),
     Fault("flushed-as-a-transport-error", f"8.1.flushed/{_RD}/by-dut", "FCVI-8.1-03", completions=not_flushed),
+    Fault("stale-immediate", f"6.2/{_UD}/class3/dut-client/immediate", "FCVI-5.9.7.1-02", out={"SEND_RQST": stale_immediate}),
+    Fault("left-posted", f"8.1.flushed/{_RD}/by-dut", "FCVI-8.1-03", completions=left_posted),
     Fault("flushed-as-lost", f"8.1.flushed/{_RR}/by-tester", "FCVI-8.2-d3", completions=not_flushed),
     Fault("send-data", f"6.2/{_RR}/class2/dut-client/frames", "FCVI-6.2.1-01", out={"SEND_RQST": corrupt}),
     Fault("send-not-first", f"6.2/{_RD}/{_ROLE}/small", "FCVI-5.4-02", out={"SEND_RQST": put("FC", "First_Sequence", 0)}),

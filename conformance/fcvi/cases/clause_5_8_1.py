@@ -20,7 +20,9 @@ from conformance.fcvi.steps.connection import (
     start_accept,
     start_wait,
 )
-from conformance.fcvi.steps.messages import memory, open_connection, prepare, register, transmit, variants
+from conformance.fcvi.steps.messages import (
+    deliver, expect_good, memory, open_connection, post, prepare, register, transmit, variants,
+)  # fmt: skip
 
 
 @case(
@@ -53,6 +55,38 @@ def damaged_frame(t: Scenario) -> None:
     finish_accept(t, setup)
     check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
     t.control("the undamaged request connected")
+
+
+@case(
+    REGISTRY,
+    "5.8.3.other",
+    "Frames of another TYPE",
+    clause="5.8.3",
+    requirements=["FCVI-5.8.3-01", "FCVI-6.2.1-01"],
+    tags=["message"],
+    applies="client or server",
+    variants=variants(levels=("unreliable", "reliable-delivery"), ops=("send",), classes=(3, 2),
+                      choices=[(f"{n:02x}", {"type": n}) for n in (0x59, 0xD8)]),
+)  # fmt: skip
+def another_type(t: Scenario) -> None:
+    """What looks like a Message but has another TYPE is not for FC-VI (FC-FS): it completes nothing and writes nothing.
+
+    The port may discard it, or refuse it in class 2; the Message with the same FCVI_MSG_ID is delivered then.
+    """
+    setup = open_connection(t)
+    region = register(t, 32)
+    post(t, setup.vi, "recv", region)
+    message = Message("send", 1, t.rng.randbytes(32))
+    of_another = prepare(t, setup, Message("send", 1, t.rng.randbytes(32)))
+    t.tolerate("P_RJT", "ABTS")
+    transmit(t, [build.changed(frame, {"TYPE": t.params["type"]}) for frame in of_another.frames], "of another FC-4")
+    t.wait(t.r_a_tov_us // 10)
+    t.require(memory(t, region) == b"\xa5" * 32, "FCVI-5.8.3-01", "a frame of another TYPE was delivered", "written", "untouched")
+    deliver(t, setup, message)
+    expect_good(t, setup.vi, "recv", "FCVI-6.2.1-01", length=32)
+    seen = memory(t, region)
+    t.require(seen == message.data, "FCVI-6.2.1-01", "the Message was not delivered", seen[:16].hex(), message.data[:16].hex())
+    t.control("the Message with TYPE 58h arrived")
 
 
 @case(

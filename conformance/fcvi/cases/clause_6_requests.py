@@ -57,14 +57,18 @@ def _remote(t: Scenario) -> tuple[int, int]:
     return int.from_bytes(bytes(t.rng.sample(range(1, 256), 8)), "big"), t.rng.randrange(1, 2**32)
 
 
-def originate(t: Scenario, setup: Setup, number: int, size: int) -> tuple[Taken, Region]:
-    """Post one Descriptor of this variant's operation and take the Message Request that follows."""
+def originate(t: Scenario, setup: Setup, number: int, size: int, bare: bool = False) -> tuple[Taken, Region]:
+    """Post one Descriptor of this variant's operation and take the Message Request that follows.
+
+    bare: without the Immediate Data of the variant.
+    """
     op = str(t.params["op"])
     data = t.rng.randbytes(size) if op != "rdma-read" else b""
     region = register(t, max(size, 1), data=data)
     remote = _remote(t) if op != "send" else None
     va, handle = remote or (0, 0)
-    message = Message(op, number, data, t.params.get("immediate"), va, handle, total=size)
+    immediate = None if bare else t.params.get("immediate")
+    message = Message(op, number, data, immediate, va, handle, total=size)
     code = post(t, setup.vi, op, region, length=size, remote=remote, immediate=message.immediate)
     t.require(code == "VIP_SUCCESS", "FCVI-5.2.1-09", f"VipPostSend returned {code}", code, "VIP_SUCCESS")
     return take_request(t, setup, message), region
@@ -73,8 +77,10 @@ def originate(t: Scenario, setup: Setup, number: int, size: int) -> tuple[Taken,
 def _data_goes_out(t: Scenario) -> None:
     setup = open_connection(t)
     seen: list[Exchange] = []
-    for number, size in enumerate(t.params["sizes"], 1):
-        taken, _ = originate(t, setup, number, size)
+    sizes = list(t.params["sizes"])
+    last = len(sizes) + 1 if "immediate" in t.params else 0  # a Message without Immediate Data behind those that have some
+    for number, size in enumerate(sizes + [8] * bool(last), 1):
+        taken, _ = originate(t, setup, number, size, bare=number == last)
         t.require(all(taken.exchange is not e for e in seen), "FCVI-5.4-02", "a Message is on the Exchange of another one",
                   taken.exchange, "a new Exchange", at=taken.last)  # fmt: skip
         seen.append(taken.exchange)
