@@ -126,6 +126,8 @@ class Fields:
             return _values([self._around[name]])
         if name in OF_FINDING:
             return [Value(None, (str(getattr(f, "cls" if name == "class" else name)),)) for f in self._findings]
+        if name in ("sof", "eof"):  # i3 and SOFi3 are one
+            return [Value(v.number, (v.words[0], f"{name}{v.words[0]}")) for v in _values([self._object().get(name)])]
         if name in OF_FRAME:
             return _values([self._object().get(name)])
         return [_value_of(field) for field in self._named(name)]

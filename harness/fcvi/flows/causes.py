@@ -14,7 +14,7 @@ from .claims import absent, none_answered, not_rejected, nothing_lost, quiet, un
 from .lacking import Lacking
 from .notices import SPEAKS_FOR
 from .rows import round_trips
-from .setups import setup
+from .setups import parts, setup
 from .silence import asks_in_vain, is_heard, keep_alives, services, silence
 from .scan import NONE
 from .strays import wrong_handles
@@ -77,6 +77,7 @@ def is_failed(flow: Flow) -> bool:
 def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     """Everything that one Connection shows."""
     yield from _refusal(table, flow, flows)
+    yield from parts(table, flow)
     yield from _login(table, flow)
     yield from _link_answers(flow)
     yield from _errors(table, flow)

@@ -11,6 +11,28 @@ from .units import duration
 from .words import reasons
 
 
+def parts(table: Table, flow: Flow) -> Iterator[Cause]:
+    """A connect IU in several frames, of which not all came by."""
+    for step in () if table.lacking.count else flow.named("CONNECT_RQST in part", "CONNECT_RESP1 in part"):
+        name = step.name.split()[0]
+        lost = {"CONNECT_RQST": "lost-request", "CONNECT_RESP1": "lost-resp1"}[name]
+        aborts = [s for s in (*flow.steps, *table.events) if s.name == "ABTS" and s.ox_id == step.ox_id and s.ports == step.ports
+                  and s.number > step.number]  # fmt: skip
+        waited = table.last_us - step.time_us
+        if not aborts and waited <= 2 * (table.r_a_tov_us or R_A_TOV_US):
+            continue
+        text = f"{step.what['bytes']} bytes of FCVI_{name} are in the capture, and the rest of it is not"
+        if aborts:
+            text += ". The setup was given up: the rest was lost before the capture point."
+        else:
+            text += f", in {duration(waited)}: it was lost before the capture point, or its sender fell silent."
+        yield Cause((lost,) if aborts else (lost, "port-silent"), STRONG if aborts else POSSIBLE, text, "a capture at its sender",
+                    [step, *aborts[:1]], claims=[absent(flow, step, _NEXT[name])])  # fmt: skip
+
+
+_NEXT = {"CONNECT_RQST": "CONNECT_RESP1", "CONNECT_RESP1": "CONNECT_RESP2"}
+
+
 def setup(table: Table, flow: Flow) -> Iterator[Cause]:
     """What its setups show."""
     requests = flow.named("CONNECT_RQST")

@@ -175,6 +175,7 @@ class Table:
         self._setups: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, OX_ID
         self._asked: dict[tuple[int, int, int, int], Flow] = {}  # network, originator, responder, its FCVI_HANDLE
         self._parts: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # connect IUs under way
+        self._ends: dict[tuple[int, ...], tuple[Step, bytes]] = {}  # parts of such IUs whose beginning was not seen
         self._els: dict[tuple[int, int, int], str] = {}  # request of an Exchange: originator, responder, OX_ID
         self._flogi: dict[tuple[int, int, int], int] = {}  # Port_Name of a FLOGI: network, target, OX_ID
         self._recent: dict[tuple[int, bytes], int] = {}  # control frames and when they came
@@ -570,8 +571,11 @@ class Table:
         if offset == 0 and ends:
             return step, body
         key = (network, step.sender, step.target, step.ox_id, data[12])
+        is_begun = key in self._parts
         first, so_far = self._parts.pop(key, (step, b""))
         if offset != len(so_far):
+            if not is_begun and len(self._ends) < _PARTS:
+                self._ends[key] = (step, body)
             return step, None
         if ends:
             return first, so_far + body
@@ -714,8 +718,29 @@ class Table:
                 return True
         return False
 
+    def _take_parts(self) -> None:
+        """Connect IUs of which the rest never came are of the setup that they begin, or that a retry begins anew."""
+        for key, (first, so_far) in (self._ends | self._parts).items():
+            network, sender, target = key[:3]
+            flow = self._setup_of(network, first)
+            if flow is None and first.name != "CONNECT_RQST":
+                continue
+            if flow is None:
+                retried = (f for f in self.flows.values() if f.network == network and f.ids == (sender, target) and f.retries
+                           and f.first > first.number)  # fmt: skip
+                flow = next(retried, None) or self._flow_of(self.scan.add(network, sender, target))
+                flow.state = "asked" if not flow.steps else flow.state
+            first.name, first.what["bytes"] = f"{first.name} in part", len(so_far)
+            flow.steps = sorted([*flow.steps, first], key=lambda s: s.number)
+            here = (first.number, first.time_us)
+            flow.first, flow.first_us = min((flow.first, flow.first_us) if flow.first else here, here)
+            flow.last, flow.last_us = max((flow.last, flow.last_us), here)
+        self._parts.clear()
+        self._ends.clear()
+
     def finish(self) -> list[Flow]:
         """The captures are over: all Connections, in the order of their first frames."""
+        self._take_parts()
         for flow in self.flows.values():
             self._finish(flow)
             c = self.scan.at(flow.index)

@@ -112,6 +112,8 @@ def lines(*words: str) -> list[str]:
 def test_decode_shows_what_is_asked_for() -> None:
     refusals = lines("decode", "--summary", "--filter", "iu == CONNECT_RESP1 and Reason_Code == 21h", SETUP)
     assert len(refusals) == 2 and all("FCVI_CONNECT_RESP1" in line for line in refusals)
+    first = [lines("decode", "--summary", "--filter", f"sof == {word}", SETUP) for word in ("SOFi3", "i3")]
+    assert first[0] == first[1] != []
     assert refusals == lines("decode", "--summary", "--filter", "Reason_Code=33", "--filter", "CONN_STS", SETUP)
     told = lines("decode", "--fields", "frame,iu,Reason_Code", "--filter", "CONN_STS == 1", SETUP)
     assert [line.split("\t")[1:] for line in told] == [["FCVI_CONNECT_RESP1", "21h"]] * 2

@@ -244,6 +244,9 @@ def begun(r: Random) -> Talk:
 def healthy(r: Random) -> Story:
     """A life of a Connection, or of several; some are still open at the end."""
     t = begun(r)
+    if r.random() < 0.2:  # its connect IUs come in several frames
+        t.frames = [Seen(s.us, *part) for s in t.frames
+                    for part in (in_two(s.data) if s.opcode in (0x10, 0x18) else [(s.data, s.sof, s.eof)])]  # fmt: skip
     t.talk(10)
     if r.random() < 0.3:
         t.chatter(30_000_000)
@@ -582,6 +585,32 @@ def gave_up_waiting(r: Random) -> Story:
     return Story(t.frames, ("lost-resp1", "lost-resp2", "port-silent"))
 
 
+def in_two(data: bytes, at: int = 256) -> list[tuple[bytes, int, int]]:
+    """A connect IU in two frames (E44)."""
+    f_ctl = int.from_bytes(data[9:12], "big") | 8
+    head, device, body = data[:24], data[24:56], data[56:]
+    two = []
+    for n, part in enumerate((body[:at], body[at:])):
+        mine = f_ctl if n else f_ctl & ~0x090000
+        frame = head[:9] + mine.to_bytes(3, "big") + head[12:14] + bytes([0, n]) + head[16:20] + struct.pack(">I", n * at)
+        two.append((frame + device + part, SOF_N3 if n else SOF_I3, EOF_T if n else EOF_N))
+    return two
+
+
+def setup_in_part(r: Random) -> Story:
+    """One of the two frames of a FCVI_CONNECT_RQST or RESP1 does not come by; the setup is given up, and tried again or not."""
+    t = Talk(r)
+    t.login()
+    is_answer, lost = r.random() < 0.5, r.randrange(2)
+    ox = t.setup(int(is_answer))
+    for data, sof, eof in in_two(t.frames.pop().data)[1 - lost : 2 - lost]:
+        t.put(data, sof, eof)
+    if r.random() < 0.5:
+        t.abort(0, ox, R_A_TOV_US), t.wait(1000), t.setup(retry=1), t.talk(), t.disconnect()
+    t.chatter(60_000_000)
+    return Story(t.frames, ("lost-resp1" if is_answer else "lost-request",))
+
+
 def end_cut(r: Random) -> Story:
     """The last frame of a Message does not come by, and its sender aborts it for want of a Response."""
     t = begun(r)
@@ -637,7 +666,7 @@ def no_more_alive(r: Random) -> Story:
 CAUSES: dict[str, Callable[[Random], Story]] = {
     "fabric-login": fabric_login, "unknown-address": unknown_address, "process-login": process_login, "restarted": restarted,
     "address-in-plogi": address_in_plogi, "port-gone": port_gone, "gave-up-waiting": gave_up_waiting, "end-cut": end_cut,
-    "strange-handle": strange_handle, "asked-by-ack": asked_by_ack, "no-more-alive": no_more_alive,
+    "setup-in-part": setup_in_part, "strange-handle": strange_handle, "asked-by-ack": asked_by_ack, "no-more-alive": no_more_alive,
     "silent-rqst": silent_setup(0), "silent-resp1": silent_setup(1), "silent-resp2": silent_setup(2),
     "silent-message": silent_message, "silent-disconnect": silent_disconnect, "rejected-login": rejected_login,
     "rejected-frame": rejected_frame, "unanswered-login": unanswered_login, "logout": logout, "new-address": new_address,
