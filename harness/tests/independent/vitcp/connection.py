@@ -171,7 +171,7 @@ class Connection:
         if self.over:
             return
         if self.stream.roomy and self.current is None:
-            self.stream.write(self.head_of(NOP, self.numbers[SEND], flags=END))
+            self.stream.write(self.head_of(NOP, self.nop_number(), flags=END))
         self.port.clock.after(self.port.choose.number("keepalive"), self.keep_alive)
 
     def posted_receive(self) -> None:
@@ -228,7 +228,7 @@ class Connection:
             return
         self.current = None
         if self.port.choose.yes("more_nops"):
-            self.stream.write(self.head_of(NOP, self.numbers[SEND], flags=END))
+            self.stream.write(self.head_of(NOP, self.nop_number(), flags=END))
         descriptor = one.descriptor
         assert descriptor is not None
         early = self.vi.attributes.level == 2 and self.port.choose("delivery_completes") == "sent"
@@ -467,12 +467,13 @@ class Connection:
         self.nop_due = False
         if self.over or not self.nop_needed() or not self.stream.roomy:
             return
-        number = self.numbers[SEND]
-        if self.port.choose("nop_number") == "counted":
-            number = self.take_number(SEND)
-        segment = self.head_of(NOP, number)
+        segment = self.head_of(NOP, self.nop_number())
         segment.flags |= END if self.port.choose("end_of_nop") == "set" else 0
         self.stream.write(segment)
+
+    def nop_number(self) -> int:
+        """The Message Number of a NOP, which takes one or does not (V17)."""
+        return self.take_number(SEND) if self.port.choose("nop_number") == "counted" else self.numbers[SEND]
 
     # ---- in ----
 
