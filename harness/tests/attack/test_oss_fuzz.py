@@ -24,5 +24,5 @@ def test_the_scripts_can_be_read() -> None:
 def test_two_targets_build_and_start_as_oss_fuzz_has_it() -> None:
     """fuzz_frame brings the mutator along, fuzz_control the JSON library."""
     check = [str(ROOT / "fuzz/oss-fuzz/check.sh"), *TARGETS]
-    done = subprocess.run(check, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(check, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0 and "2 targets start" in done.stdout, done.stdout + done.stderr
