@@ -65,8 +65,7 @@ class End:
         scenario = self._scenario
         if not call.done and not scenario.until(lambda: call.done, scenario.patience_us):
             raise DutError(f"{method} was not answered within {scenario.patience_us} us")
-        if scenario.own is not None:
-            scenario.own.awaited(call.reply)
+        scenario.own.awaited(call.reply)
         self._learn(call)
         return call
 

@@ -2,7 +2,8 @@
 
 A timer of the device starts with something that one side said, and ends with what the suite has to do next. Where it fired while
 the suite was busy with itself, or in a wait that was to end before, what the device did from then on need not be its fault. All
-times are those of the evidence, so that a judge who has only that finds the same.
+times are those of the evidence, so that a judge who has only that finds the same. In virtual time the suite takes none but for
+its calls that do not block: while one of them is under way it does nothing else.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ class Wait:
 
 
 class OwnPart:
-    """Of one case in real time."""
+    """Of one case. real: the clock is."""
 
-    def __init__(self, early_us: int, late_us: int) -> None:
+    def __init__(self, early_us: int, late_us: int, real: bool) -> None:
+        self.real = real
         self._early_us, self._late_us = early_us, late_us
+        self._called: list[Wait] = []
         self._timers: dict[Hashable, Timer] = {}
         self._waits: list[tuple[Wait, Optional[int]]] = []  # and when each was over; None: not yet
         self._asked: list[tuple[Reply, Timer]] = []
@@ -67,6 +70,15 @@ class OwnPart:
         """The wait is over."""
         wait, _ = self._waits[-1]
         self._waits[-1] = wait, now_us
+
+    def called(self, since_us: int, now_us: int) -> None:
+        """The case did nothing but wait for a call that does not block, until now."""
+        self._called.append(Wait(since_us, now_us))
+
+    @property
+    def has_called(self) -> bool:
+        """Whether a call that does not block took time."""
+        return bool(self._called)
 
     def stood_still(self, us: int, now_us: int) -> None:
         """The suite came so late to the end of a step."""
@@ -105,8 +117,14 @@ class OwnPart:
         fires = timer.fires_us - self._early_us
         if now_us < fires:
             return
-        wait = next((w for w, over in reversed(self._waits) if w.since_us <= fires and (over is None or fires <= over)), None)
         took = f"{_ms(now_us - timer.since_us)}, while a timer of {_ms(timer.length_us)} ran at the device"
+        if any(call.since_us < fires <= call.deadline_us for call in self._called):
+            self._doubt(fires, f"the control plane held the suite up: {timer.what} took {took}")
+        elif self.real:
+            self._judge_waits(timer, fires, took)
+
+    def _judge_waits(self, timer: Timer, fires: int, took: str) -> None:
+        wait = next((w for w, over in reversed(self._waits) if w.since_us <= fires and (over is None or fires <= over)), None)
         if wait is None or wait.deadline_us < fires:
             self._doubt(fires, f"the suite was busy with itself: {timer.what} took {took}")
         elif wait.deadline_us - self._late_us < fires - self._early_us:

@@ -138,7 +138,7 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         return
     own = scenario.own
     result.untimely = bool(failing) and all(f.cls == "behaviour" for f in failing)
-    if result.untimely and own is not None:
+    if result.untimely:
         own.conclude(scenario.now_us)
         if all(own.begun(f.time_us) for f in failing):
             result.verdict, result.disturbed = Verdict.INCONCLUSIVE, True

@@ -76,10 +76,9 @@ class Scenario:
         self.errors: list[tuple[Optional[int], str]] = []
         self.states: list[tuple[int, str]] = []
         self.vis: list[int] = []  # that the case has created and not destroyed
-        #: What the suite itself takes of the device's time; None: in virtual time it takes none.
-        self.own = OwnPart(pixit.early_us, pixit.late_us) if dut.clock == "real" else None
+        #: What the suite itself takes of the device's time.
+        self.own = OwnPart(pixit.early_us, pixit.late_us, dut.clock == "real")
         self._reported: list[Completion | tuple[Optional[int], str]] = []  # all of these in their order
-        self.held: list[tuple[int, int]] = []  # from when to when the case did nothing but wait for a call that does not block
         self.doubt = ""  # why a breach that was found need not be the device's, in words
         self.joint = ""  # why what the case itself found need not be this device's, in words; what codec and monitor found is
         self.refused: Optional[Call] = None  # the first call that was answered with a JSON-RPC error
@@ -124,7 +123,7 @@ class Scenario:
         dut, own = self.dut, self.own
         self._advance(0)
         deadline = dut.now_us + within_us
-        if own is None:
+        if not own.real:
             return self._until(holds, deadline)
         own.waits(dut.now_us, deadline)
         try:
@@ -171,10 +170,10 @@ class Scenario:
             self._heed_answers()
 
     def _pass(self, us: int) -> None:
-        if self.own is None:
-            self.dut.advance(us)
-        else:
+        if self.own.real:
             self._pass_real_time(us, self.own)
+        else:
+            self.dut.advance(us)
 
     def _next_event_us(self) -> Optional[int]:
         """When something of the tester's is due next."""
@@ -386,7 +385,7 @@ class Scenario:
         self.checked.add(requirement)
         first, last = nominal - self.pixit.early_us, nominal + self.pixit.late_us
         if high < first or low > last:
-            if self.own is not None:
+            if self.own.real:
                 self.own.timed(self.pixit.jitter_us, first - high if high < first else low - last, self.now_us)
             self.report(requirement, f"{what} at the wrong time", f"{high} us", f"{first} to {last} us", at=at)
         elif self.dut.clock == "virtual" and (low < first - self.pixit.late_us or high > last + self.pixit.late_us):
@@ -416,7 +415,7 @@ class Scenario:
         if not self._at_errors:
             self._under_way.append(call)
         self._cancels |= method in _ENDS_A_PROCESS
-        if self.own is not None and is_number(params.get("Timeout")):
+        if self.own.real and is_number(params.get("Timeout")):
             self.own.asked(call.reply, dut.now_us, int(params["Timeout"]), method)
         self._advance(0)
         return call
@@ -488,7 +487,7 @@ class Scenario:
         call, since = self.start(method, **params), self.now_us
         came = call.reply.done or self._until(lambda: call.reply.done, self.now_us + self.owed_us(_CALL))
         if self.now_us > since:
-            self.held.append((since, self.now_us))
+            self.own.called(since, self.now_us)
         if not came:
             limit = self.owed_us(_CALL)
             raise DutError(

@@ -6,7 +6,7 @@ from typing import Any, Mapping
 
 from fcvi.engine.own_part import OwnPart
 from . import codec, els
-from .received import Exchange, kind_of
+from .received import kind_of
 
 _RESP1, _RESP2, _RESP3 = ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
 _ABORTS = ("ABTS", "DISCONNECT_RQST")
@@ -19,9 +19,9 @@ class DeviceTimers:
         self._own = own
         self._r_a_tov_us, self._e_d_tov_us = int(config["r_a_tov_us"]), int(config["e_d_tov_us"])
 
-    def came(self, view: codec.Frame, exchange: Exchange, at_us: int, class2: bool) -> None:
-        """The device has sent this."""
-        kind, key = kind_of(view), (exchange.originator, exchange.ox_id)
+    def came(self, view: codec.Frame, key: tuple[str, int], at_us: int, class2: bool) -> None:
+        """The device has sent this. key: the originator of the Exchange and its OX_ID."""
+        kind = kind_of(view)
         self._either(kind, key, at_us)
         if view.kind == "link_control":
             return

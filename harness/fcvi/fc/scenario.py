@@ -16,11 +16,11 @@ from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
 from fcvi.engine.upper_tester import Call, Unimplemented
 from . import codec, codes
+from .device_timers import DeviceTimers
 from .received import Exchange, Received, kind_of, kinds as every_kind
 from .second_port import SecondPort
 from .tester import Tester
 
-_DATA = frozenset((0x0, 0x2, 0x3, 0x4))  # R_CTL bits 31 to 28 of data frames: no ACK, no Basic Link Service
 _MOST_PARTS = 256  # of an IU, that are waited for one after the other
 
 
@@ -40,7 +40,7 @@ class Scenario(WireFree):
         config: Mapping[str, Any],
     ) -> None:
         super().__init__(dut, pics, pixit, levels, rng, params, config)
-        self.tester = Tester(dut, pixit, config, rng, self.own)
+        self.tester = Tester(dut, pixit, config, rng, self.own if self.own.real else None)
         self.frames_before_event = 0  # how many there were when the last event of the link came
         self.disconnects: list[int] = []  # when VipDisconnect was called
         self._tolerated: set[str] = set()
@@ -340,25 +340,8 @@ class Scenario(WireFree):
     # ---- the end ----
 
     def reconsider(self) -> None:
-        """A timer of the DUT may have run out because the case waited for the control plane: what follows is no breach."""
-        for iu in self.tester.inbox:
-            if iu.kind == "ABTS" and not iu.taken and iu.exchange.originator == "dut" and self._made_wait(iu):
-                self.doubt = f"the control plane held the tester up, and the DUT timed out on what it was to answer ({iu})"
-
-    def _made_wait(self, abts: Received) -> bool:
-        """Whether the tester owed the frames before this ABTS something, and waited for a call while a timer of the DUT ran."""
-        ox_id, earlier = abts.exchange.ox_id.to_bytes(2, "big"), self.tester.trace[: abts.numbers[0] - 1]
-        before = [e for e in earlier if not e.lost and e.data[16:18] == ox_id and e.data[:1] and e.data[0] >> 4 in _DATA]
-        if not before:
-            return False
-        if before[0].sender == "dut" and self._held(before[0].time_us, abts, self.r_a_tov_us):  # T3 runs from its request on (8.3)
-            return True
-        return before[-1].sender == "dut" and self._held(before[-1].time_us, abts, min(self.pixit.e_d_tov_us, self.r_a_tov_us))
-
-    def _held(self, since_us: int, abts: Received, timer_us: int) -> bool:
-        """Whether the tester waited for a call while this timer of the DUT ran out."""
-        held = sum(max(0, min(end, abts.time_us) - max(begin, since_us)) for begin, end in self.held)
-        return held > self.pixit.early_us and abts.time_us - since_us >= timer_us - self.pixit.early_us
+        if self.own.has_called and not self.own.real:  # else the timers were told as the frames crossed
+            self.tester.retell(DeviceTimers(self.own, self.config))
 
     def conclude(self) -> None:
         super().conclude()

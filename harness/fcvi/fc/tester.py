@@ -32,7 +32,7 @@ class Tester:
     def __init__(
         self, dut: Dut, pixit: Pixit, config: Mapping[str, Any], rng: Random, own: Optional[OwnPart] = None
     ) -> None:
-        """own: measures what the suite itself takes of the device's time; None: in virtual time it takes none."""
+        """own: measures what the suite itself takes of the device's time; None: it is told afterwards, if at all."""
         self.dut = dut
         self._timers = DeviceTimers(own, config) if own is not None else None
         self.link = Link()
@@ -180,6 +180,19 @@ class Tester:
             originator = "dut" if view.header("Exchange_Context") else "tester"
             self._timers.sent(view, (originator, view.header("OX_ID")), self.dut.now_us)
 
+    def retell(self, timers: DeviceTimers) -> None:
+        """Tell these timers of all frames that were not lost."""
+        for entry in self.trace:
+            if entry.lost or len(entry.data) < build.HEADER:
+                continue
+            view = codec.decode(entry.data, entry.sof, entry.eof, edition=self.edition)
+            originator = entry.sender if not view.header("Exchange_Context") else "dut" if entry.sender == "tester" else "tester"
+            key = (originator, view.header("OX_ID"))
+            if entry.sender == "tester":
+                timers.sent(view, key, entry.time_us)
+            else:
+                timers.came(view, key, entry.time_us, class2.is_class2(entry.sof, self.service_class))
+
     def relay(self, frame: build.RawFrame) -> None:
         """A frame of the second port: what the DUT answers to it is followed as if the tester had sent it."""
         view = self.decoded(frame)
@@ -220,7 +233,8 @@ class Tester:
         exchange = self._exchange_of(view, kind)
         self._note_exchange(view, exchange, entry, number)
         if self._timers is not None:
-            self._timers.came(view, exchange, notification.time_us, class2.is_class2(entry.sof, self.service_class))
+            key = (exchange.originator, exchange.ox_id)
+            self._timers.came(view, key, notification.time_us, class2.is_class2(entry.sof, self.service_class))
 
         def arrive() -> None:
             self._assemble(view, exchange, number, kind, notification)
