@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable, Mapping, Optional, Sequence
+from typing import Iterable, Mapping, Sequence
 
 from .play import ORDER, ROOT, Check, Outcome
 
@@ -136,17 +136,7 @@ def explained(book: str) -> Mapping[Name, str]:
     return {(row[0], row[1], row[2], row[3]): row[4] for row in rows}
 
 
-def proof_of(book: str, name: Name) -> Optional[Proof]:
-    """The proof of a check."""
-    return _by_name(book).get(name)
-
-
-@functools.cache
-def _by_name(book: str) -> Mapping[Name, Proof]:
-    return {proof.name: proof for proof in load(book)}
-
-
 __all__ = [
-    "CHOICE", "EVERYWHERE", "NO_DEVICE", "Proof", "explained", "load", "long_table", "merged", "name_of", "path_of", "proof_of",
+    "CHOICE", "EVERYWHERE", "NO_DEVICE", "Proof", "explained", "load", "long_table", "merged", "name_of", "path_of",
     "proofs_of", "short_table",
 ]  # fmt: skip

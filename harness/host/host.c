@@ -87,16 +87,6 @@ struct host *host_new(void)
     return h;
 }
 
-void host_free(struct host *h)
-{
-    if (h->wire.close != NULL)
-        h->wire.close(h->wire.context);
-    pthread_cond_destroy(&h->changed);
-    pthread_cond_destroy(&h->moved);
-    pthread_mutex_destroy(&h->mutex);
-    free(h);
-}
-
 uint64_t host_now(const struct host *h)
 {
     return clock_us() - h->since;

@@ -34,8 +34,6 @@ struct host;
 
 /** NULL: no memory. */
 struct host *host_new(void);
-/** No port is attached and no thread runs. */
-void host_free(struct host *h);
 /** Before the first port. A wire with a descriptor gets its thread, which runs as long as the host. */
 bool host_on(struct host *h, const struct host_wire *wire);
 int host_fd(const struct host *h);

@@ -37,7 +37,6 @@ PART_OF_REPORT = 4
 
 _BELOW, _ABOVE = ("below", "below-in-the-high-word"), ("above", "above-in-the-high-word", "above-by-the-top-bit")
 _TRUTH = ["FCVI-5.3.4-01", "FCVI-5.3.4-02", "FCVI-5.3.4-03", "FCVI-A.1-01", "FCVI-A.1-02", "FCVI-5.3.1-01", "FCVI-4.2-03"]
-_CLASS2 = ("class2", {"class": 2})
 
 
 @case(

@@ -119,11 +119,6 @@ class Result:
     evidence: Optional[bytes] = None
     protocol: str = ""  # the name of the case's standard; "": of a case that this suite has not
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it passed, and there is nothing to say about it."""
-        return self.verdict is Verdict.PASS and not (self.qualifier or self.reason or self.findings)
-
     def forget(self) -> None:
         """Let go of what the case saw: nobody is going to look at it."""
         self.frames, self.log, self.expectations = [], [], []

@@ -75,7 +75,6 @@ LENGTH, FIELDS, TABLE = _load_tables()
 _PLACES = {
     (f.structure, f.ident): (f.byte, f.size, f.lo, (1 << (f.hi - f.lo + 1)) - 1, f.kind in ("blob", "nest")) for f in TABLE
 }
-SOF_NONE = EOF_NONE = 0
 CRC_ABSENT, CRC_OK, CRC_BAD = 0, 1, 2
 
 

@@ -30,7 +30,6 @@ class Exchange:
     rx_id: int = 0xFFFF
     tester_cnt: int = 0
     tester_offset: int = 0
-    tester_seq_id: int = 0
     dut_cnt: Optional[int] = None  # SEQ_CNT that the DUT's next frame must have; None before its first
     port: int = 0  # N_Port Identifier of the tester's side
     asked: int = 0  # of Rev 1.0: the VI_MSG_ID of the latest request of the DUT

@@ -29,8 +29,6 @@ _AS_CONFIGURED = {
     **dict.fromkeys(TIMES, "time"),
 }  # fmt: skip
 OWN_HANDLES = frozenset({"FCVI_RQST_HANDLE", "FCVI_RESP_HANDLE"})
-#: Fields that the device fills as it likes; they are learned and have to stay consistent, but SEQ_ID, which may be anything.
-VOLATILE = ("OX_ID", "RX_ID", "SEQ_ID", *sorted(OWN_HANDLES), "FCVI_CONNECTION_ID")
 #: Fields of Rev 1.0 that stand for what 2007 calls otherwise.
 _NAMES_OF_2007 = {
     "VI_HANDLE": "FCVI_HANDLE", "VI_MSG_ID": "FCVI_MSG_ID", "VI_RMT_VA": "FCVI_RMT_VA",

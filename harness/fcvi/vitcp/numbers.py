@@ -95,10 +95,6 @@ class Numbers:
         """A type of T0 as the profile numbers it."""
         return (self._byte[kind << 3] & self._masks[_TYPE]) >> _low(self._masks[_TYPE])
 
-    def version_of(self, version: int) -> int:
-        """A Version of T0 as the profile has it."""
-        return self._version[version]
-
     def error_of(self, error: int) -> int:
         """A VI Error Type of T0 as the profile numbers it."""
         number = self._errors[error]
