@@ -42,7 +42,7 @@ say = @echo '  $(1)'
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help manual FORCE agent live interop differential fuzz-measured fuzz-throughput fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
+.PHONY: all help manual FORCE agent live interop differential fuzz-campaign fuzz-defects fuzz-afl fuzz-seeds fuzz-minimise fuzz-replay \
         fuzz-coverage check nightly check-c check-san check-python check-slow check-format check-types check-docs check-install check-pcaps check-speed check-tidy pcaps certify \
         install install-dissector uninstall dist check-dist fuzz fuzz-smoke bench coverage faults breaches variants mutants format format-check lint valgrind clean
 

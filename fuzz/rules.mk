@@ -1,6 +1,6 @@
 # The fuzz targets: they link instrumented objects, and the mutator (harness/mutator) as a shared object that is not.
 
-FUZZ_SRC := $(filter-out fuzz/fuzz_empty%,$(wildcard fuzz/fuzz_*.c))
+FUZZ_SRC := $(wildcard fuzz/fuzz_*.c)
 FUZZ_SECONDS ?= 60
 FUZZ_INCLUDES := $(INCLUDES) -Ifuzz -Iharness/mutator
 
@@ -38,13 +38,7 @@ AFL_CC := AFL_QUIET=1 afl-clang-fast -std=gnu11 -O2 -g $(ASSERTS) $(FUZZ_INCLUDE
 $(eval $(call variant,$(BUILD)/fuzz/of-afl,$$(AFL_CC)))
 $(BUILD)/fuzz/afl-%: $(BUILD)/fuzz/of-afl/fuzz/%.o $(call objects,$(BUILD)/fuzz/of-afl,fuzz/afl_driver.c $(LIB_SRC) $(CAPTURE_SRC))
 	$(AFL_CC) $^ $(FUZZ_LIBS) -o $@
-fuzz-afl: $(BUILD)/libfcvi-mutator.so $(patsubst fuzz/%.c,$(BUILD)/fuzz/afl-%,$(FUZZ_SRC) fuzz/fuzz_empty.c) ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
-
-fuzz-measured: $(addprefix $(BUILD)/fuzz/,fuzz_empty fuzz_empty_long plain-frame fuzz_frame plain-message fuzz_message fuzz_port fuzz_pair) \
-               $(if $(shell command -v afl-clang-fast),$(addprefix $(BUILD)/fuzz/afl-,fuzz_empty fuzz_frame fuzz_port))
-
-fuzz-throughput: fuzz-measured ## executions a second beside an empty target
-	@$(PYTHON) fuzz/throughput.py --build $(BUILD) --json $(BUILD)/fuzz/throughput.json
+fuzz-afl: $(BUILD)/libfcvi-mutator.so $(patsubst fuzz/%.c,$(BUILD)/fuzz/afl-%,$(FUZZ_SRC)) ## build the targets for AFL++ (needs the package afl++): build/fuzz/afl-*
 
 DEFECT_SECONDS ?= 600
 fuzz-defects: $(FUZZ_TARGETS) ## plant the defects of fuzz/defects.toml and see whether the fuzzers find them

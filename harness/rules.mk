@@ -250,7 +250,6 @@ check-slow: all $(TEST_PROGRAMS) $(BUILD)/san/vipl_load $(BUILD)/san/vipl_progra
 BENCH_TOOLS := $(patsubst harness/bench/%.c,$(BUILD)/bench_%,$(wildcard harness/bench/*.c))
 BENCH_ROUNDS ?= 5
 bench: all $(BUILD)/bench $(BUILD)/bench_port $(BENCH_TOOLS) ## every figure of harness/docs/performance.md as a ratio of one run: build/bench.json
-	@if command -v $(CLANG) > /dev/null; then $(MAKE) -s fuzz-measured; fi
 	$(PYTHON) harness/bench/bench.py --build $(BUILD) --rounds $(BENCH_ROUNDS) --json $(BUILD)/bench.json
 
 check-speed: $(BUILD)/bench_lint $(BUILD)/bench_traffic ## instructions a frame (callgrind) are at most 3 % above harness/bench/instructions.json

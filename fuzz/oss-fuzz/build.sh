@@ -48,7 +48,6 @@ bundle "$OUT/python/libfcvi-streams.so"
 
 for target in fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)
-  case $name in fuzz_empty*) continue ;; esac
   [[ -z ${ONLY:-} || " $ONLY " == *" $name "* ]] || continue
   mutator=""
   ! grep -q fcvi_fuzz_format "$target" || mutator="-L$OUT/lib -lfcvi-mutator"

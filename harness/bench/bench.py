@@ -250,21 +250,6 @@ def cases(b: Bench) -> Iterator[Row]:
               "`fcvi list`, which only loads them", **times(s["run"]))  # fmt: skip
 
 
-def fuzz(b: Bench) -> Iterator[Row]:
-    """Executions beside an empty target, by fuzz/throughput.py. `make bench` builds its targets where clang is installed."""
-    script, figures = HERE.parents[1] / "fuzz/throughput.py", b.scratch / "fuzz.json"
-    if not script.exists() or not (b.build / "fuzz/fuzz_empty").exists():
-        why = "make fuzz-measured builds them" if shutil.which("clang") else "clang is not installed (apt-get install clang)"
-        print(f"fuzz targets are not built, their rows are left out: {why}", file=sys.stderr)
-        return
-    once([sys.executable, str(script), "--build", str(b.build), "--json", str(figures)])
-    measured = json.loads(figures.read_text(encoding="utf-8"))
-    for name, r in measured.items():
-        if name != r["base"]:
-            yield Row(f"fuzzing: {name}", f"{r['per_second']:,.0f} /s", spread(r["ratios"]),
-                      f"an empty target, {measured[r['base']]['per_second']:,.0f} /s")  # fmt: skip
-
-
 def main() -> int:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -273,11 +258,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--only", default="",
-                        help="comma list of: reading, findings, compressed, flat, codec, port, sockets, vipl, cases, "
-                             "fuzz")  # fmt: skip
+                        help="comma list of: reading, findings, compressed, flat, codec, port, sockets, vipl, cases")
     args = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # from its second run on a user's command finds its bytecode
-    parts = args.only.split(",") if args.only else "codec reading findings compressed flat port sockets vipl cases fuzz".split()
+    parts = args.only.split(",") if args.only else "codec reading findings compressed flat port sockets vipl cases".split()
     rows: list[Row] = []
     failed: list[str] = []
     print("| what | figure | ratio (least to most) | against |\n| --- | --- | --- | --- |")
