@@ -17,7 +17,7 @@ from conformance import register_all
 
 from .books import BOOKS, WIRES
 from .play import Check, Player, levels_of
-from .table import CHOICE, Proof, explained, load, long_table, merged, name_of, path_of, proofs_of, short_table
+from .table import CHOICE, Proof, explained, load, long_table, merged, name_of, path_of, proofs_of, short_table, shown
 
 _FINE = frozenset(("named", "tolerated"))
 _SAVED = 25  # checks between two looks at the table
@@ -96,7 +96,7 @@ def main(argv: list[str]) -> int:
     register_all()
     tables, wrong = [], []
     for name in [options.book] if options.book else list(WIRES):
-        player, old = Player(BOOKS[name]), load(name)
+        player, old = Player(BOOKS[name], shown(name)), load(name)
 
         def save(done: Sequence[Check]) -> None:
             if options.write:

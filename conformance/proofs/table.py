@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
+from .books import Banked
+from .breaks import understand
 from .play import ORDER, ROOT, Check, Outcome
 
 _LONG = ("check", "step", "primitive", "subject", "requirement", "device", "variant", "verdict", "named")
@@ -127,6 +129,12 @@ def _rows(path: Path) -> list[list[str]]:
 def load(book: str) -> tuple[Proof, ...]:
     """The table of a book; empty where there is none."""
     return tuple(Proof(*row) for row in _rows(path_of(book)))
+
+
+def shown(book: str) -> list[Banked]:
+    """The devices that the table of a book names, each for the requirement and the variant that it was failed in."""
+    own = (proof for proof in load(book) if proof.device and proof.step != EVERYWHERE)
+    return [Banked(understand(proof.device), proof.requirement, (proof.variant,)) for proof in own]
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from conformance.proofs.breaks import Break, understand
 from conformance.proofs.derive import devices, values_of
 from conformance.proofs.layer import Layer, member_of
 from conformance.proofs.play import ROOT, Player
-from conformance.proofs.table import CHOICE, Proof, explained, load, merged, path_of, short_table
+from conformance.proofs.table import CHOICE, Proof, explained, load, merged, path_of, short_table, shown
 
 from fcvi.engine.proof import Record, Sight
 
@@ -62,7 +62,7 @@ def test_what_is_not_proved_has_its_reason(book: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("book", BOOKS)
 def test_the_table_is_what_the_checks_give(book: str) -> None:
-    player = Player(BOOKS[book])
+    player = Player(BOOKS[book], shown(book))
     checks = played(player, "")
     assert open_checks(player, checks) == []
     assert short_table(proofs(player, checks)) == path_of(book).read_text(encoding="utf-8")
