@@ -140,7 +140,8 @@ def sharing(t: Verbs) -> None:
     if count > 1:
         waiting = [p.a.recv(p.ma.sge(1024, 64)) for p in pairs[1:]]
         pairs[0].a.flush()
-        good([*(p.b.send(p.mb.sge(0, 64)) for p in pairs[1:]), *waiting], "5.3-03", "work beside a QP of the same CQ that has ended")
+        sent = [p.b.send(p.mb.sge(0, 64)) for p in pairs[1:]]
+        good([*sent, *waiting], "5.3-03", "work beside a QP of the same CQ that has ended")
     alive(t)
 
 

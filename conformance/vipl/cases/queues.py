@@ -409,7 +409,8 @@ def failed_entries(t: Calls, one: Node, other: Node, level: str, cq: int) -> Non
     t.require(found == [(vi.vi, False)] * 2, "S6.4.1-03", "entries of Descriptors in error", found, "two")
     for number in numbers:
         got = vi.done("Send")
-        t.require(got.descriptor == number and bool(got.errors), "S6.4.1-03", "a Descriptor in error behind its entry", got, "an error")
+        found_it = got.descriptor == number and bool(got.errors)
+        t.require(found_it, "S6.4.1-03", "a Descriptor in error behind its entry", got, "an error")
 
 
 @vipl("Q5", "A CQ that is full", "G3.6.1-01", errata="A38 A67")
