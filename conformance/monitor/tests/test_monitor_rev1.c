@@ -269,7 +269,7 @@ START_TEST(the_responder_names_its_rx_id)
 }
 END_TEST
 
-/* FC-PH 18.9: FFFFh names nothing. A Read that is answered in two IUs, 5 and 6. */
+/* FC-PH: an RX_ID of FFFFh names nothing. A Read that is answered in two IUs, 5 and 6. */
 START_TEST(two_names_are_one_too_many)
 {
     static const struct {
