@@ -18,7 +18,7 @@ from conformance.vitcp.steps.messages import (
 )  # fmt: skip
 
 from .addressing import IPV6
-from .lengths import gather, post, scattered
+from .lengths import gather, post, scattered, spread
 
 _PIECE = 60_000  # bytes of the longest segment of the tester's
 _NEEDS = {"send": "send", "rdma-write": "rdma_write", "rdma-read": "rdma_read"}
@@ -88,11 +88,11 @@ def _by_dut(t: Scenario, link: Link, data: bytes) -> None:
     if op != "rdma-read":
         gather(link, lengths, data, op, SEND if op == "send" else WRITE)
         return
-    regions = [register(t, length + 16) for length in lengths]
-    post(link, "VipPostSend", op, regions, lengths)
+    places = spread(t, lengths)
+    post(link, "VipPostSend", op, places)
     respond(link, answer(link, message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06"), data, _PIECE))
     completion(link, "send", "VITCP-3.1-41", "for a read")
-    scattered(t, regions, lengths, data)
+    scattered(t, places, data)
 
 
 def _by_tester(t: Scenario, link: Link, data: bytes) -> None:
@@ -107,13 +107,13 @@ def _by_tester(t: Scenario, link: Link, data: bytes) -> None:
         t.require(contents(t, target) == data + bytes([GUARD]), "VITCP-3.2.1-05", "the memory after an RDMA Write", "others",
                   "the data, and nothing behind")
     else:
-        regions = [register(t, length + 16) for length in lengths]
+        places = spread(t, lengths)
         link.post()
-        post(link, "VipPostRecv", "recv", regions, lengths)
+        post(link, "VipPostRecv", "recv", places)
         send(link, _divided(link, segments(link, data, size=_size(t, data))))
         done = completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
         t.require(done.good and done.length == len(data), "VITCP-2.2.2.1-06", "a Send", str(done), f"{len(data)} bytes")
-        scattered(t, regions, lengths, data)
+        scattered(t, places, data)
 
 
 def _size(t: Scenario, data: bytes) -> int:

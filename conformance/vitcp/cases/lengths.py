@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Sequence
 
 from fcvi.engine.case import Variant, case
@@ -114,44 +116,68 @@ _SEGMENTS = {
     variants=with_each(roles_and_levels((UNRELIABLE, RECEPTION)), "segments", _SEGMENTS),
 )
 def several_segments(t: Scenario) -> None:
-    """A message is gathered from the segments of its Descriptor, each in a region of its own, in their order; what is received, or
-    read, is scattered over them, and nothing beside them is touched.
+    """A message is gathered from the segments of its Descriptor in their order; what is received, or read, is scattered over them.
+
+    Nothing beside them is touched. Few segments lie in a region each, many in one.
     """
     lengths: Sequence[int] = t.params["segments"]
     link, data = connect(t), pattern(sum(t.params["segments"]), 21)
-    regions = [register(t, length + 16) for length in lengths]
+    places = spread(t, lengths)
     link.post()
-    post(link, "VipPostRecv", "recv", regions, lengths)
+    post(link, "VipPostRecv", "recv", places)
     send(link, segments(link, data, size=77))
     done = completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
     t.require(done.good and done.length == len(data), "VITCP-2.2.2.1-06", "a Send into several segments", str(done), "good")
-    scattered(t, regions, lengths, data)
+    scattered(t, places, data)
     gather(link, lengths, data, "send", SEND)
     t.control("a Send passed each way")
     if t.pics["rdma_write"]:
         gather(link, lengths, data, "rdma-write", WRITE)
     if t.pics["rdma_read"] and link.reliable:
-        regions = [register(t, length + 16) for length in lengths]
-        post(link, "VipPostSend", "rdma-read", regions, lengths)
+        places = spread(t, lengths)
+        post(link, "VipPostSend", "rdma-read", places)
         request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
         respond(link, answer(link, request, data, 77))
         completion(link, "send", "VITCP-3.1-41", "for a read into several segments")
-        scattered(t, regions, lengths, data)
+        scattered(t, places, data)
+
+
+#: So many regions are registered for one Descriptor; of more segments all lie in one region.
+_REGIONS = 8
+_BESIDE = 8  # bytes on each side of a segment
+
+
+@dataclass(frozen=True)
+class Place:
+    """A segment of a Descriptor: bytes of a region, from an offset on, with others on both sides."""
+
+    region: Region
+    offset: int
+    length: int
+
+
+def spread(t: Scenario, lengths: Sequence[int], data: bytes = b"") -> list[Place]:
+    """Places of these lengths, each in a region of its own unless there are many, with the data in their order."""
+    parts, at = [], 0
+    for length in lengths:
+        parts.append(bytes(_BESIDE) + data[at : at + length] + bytes(_BESIDE) if data else b"")
+        at += length
+    if len(lengths) <= _REGIONS:
+        return [Place(register(t, n + 2 * _BESIDE, data=part), _BESIDE, n) for n, part in zip(lengths, parts)]
+    region = register(t, at + 2 * _BESIDE * len(lengths), data=b"".join(parts))
+    begins = accumulate((n + 2 * _BESIDE for n in lengths), initial=_BESIDE)
+    return [Place(region, begin, n) for begin, n in zip(begins, lengths)]
 
 
 def gather(link: Link, lengths: Sequence[int], data: bytes, op: str, kind: int) -> None:
     """The DUT sends a message from segments of these lengths."""
-    regions, at = [], 0
-    for length in lengths:
-        regions.append(register(link.t, length + 16, data=bytes(8) + data[at : at + length]))
-        at += length
-    post(link, "VipPostSend", op, regions, lengths)
+    post(link, "VipPostSend", op, spread(link.t, lengths, data))
     arrives(link, kind, data)
 
 
-def post(link: Link, method: str, op: str, regions: Sequence[Region], lengths: Sequence[int]) -> None:
-    """Post a Descriptor of several segments, each eight bytes behind the beginning of its region."""
-    parts = [{"mem": r.mem, "offset": 8, "length": n} for r, n in zip(regions, lengths)]
+def post(link: Link, method: str, op: str, places: Sequence[Place]) -> None:
+    """Post a Descriptor of several segments."""
+    parts = [{"mem": p.region.mem, "offset": p.offset, "length": p.length} for p in places]
     remote = {"va": f"{0x10000:016x}", "handle": 7} if op.startswith("rdma") else None
     descriptor: dict[str, Any] = {"op": op, "segments": parts, "immediate": None, "remote": remote}
     code = link.t.call(method, vi=link.vi, descriptor=descriptor).returned()
@@ -159,14 +185,15 @@ def post(link: Link, method: str, op: str, regions: Sequence[Region], lengths: S
     link.t.settle()
 
 
-def scattered(t: Scenario, regions: Sequence[Region], lengths: Sequence[int], data: bytes) -> None:
+def scattered(t: Scenario, places: Sequence[Place], data: bytes) -> None:
     """The data are in the segments, and nothing beside them is touched."""
-    at, guard = 0, bytes([GUARD])
-    for number, (region, length) in enumerate(zip(regions, lengths)):
-        wanted = guard * 8 + data[at : at + length] + guard * 8
-        t.require(contents(t, region) == wanted, "VITCP-2.2.2.1-06", f"segment {number} of the Descriptor", "others",
+    at, guard = 0, bytes([GUARD]) * _BESIDE
+    for number, place in enumerate(places):
+        wanted = guard + data[at : at + place.length] + guard
+        seen = contents(t, place.region, place.offset - _BESIDE, len(wanted))
+        t.require(seen == wanted, "VITCP-2.2.2.1-06", f"segment {number} of the Descriptor", "others",
                   "its part of the data, nothing beside")
-        at += length
+        at += place.length
 
 
 @case(

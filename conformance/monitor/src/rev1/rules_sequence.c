@@ -40,7 +40,7 @@ static void check_last(struct r1_judged_frame *r)
                         r->own->frame);
 }
 
-/* FC-PH: an RX_ID of FFFFh names nothing, so the responder breaks a rule only by two names; it may give its name
+/* FC-PH: an RX_ID of FFFFh names nothing, so only two names break the rule; the responder may give its name
  * later than in its first frame. CONNECT_RESP2, whose sender has seen what was said, bears the name or FFFFh.
  * In class 2 an ACK may have named it before. The rule of 2007 (FC-FS) is the same. */
 static void check_rx_id(struct r1_judged_frame *r)
