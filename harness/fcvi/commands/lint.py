@@ -583,7 +583,7 @@ def _taken(data: bytes) -> Optional[tuple[Any, ...]]:
                 setattr(part, name, value if isinstance(value, dict) else int(value))
         whys = [(str(p), str(reason), int(frames), None if n is None else int(n)) for p, reason, frames, n in unjudged]
         return *parts, whys, max(0, min(3, int(status))), bool(read), int(fcvi), sarif
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 

@@ -15,7 +15,7 @@ from .lacking import Lacking
 from .notices import SPEAKS_FOR
 from .rows import round_trips
 from .setups import parts, setup
-from .silence import asks_in_vain, is_heard, keep_alives, services, silence
+from .silence import asks_in_vain, heard, keep_alives, services, silence
 from .scan import NONE
 from .strays import wrong_handles
 from .names import REASONS
@@ -33,6 +33,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     unknown = []
     accepted = _accepted_peers(flows)
     lacking = table.lacking = Lacking(table, flows)
+    table.heard = heard(table)
     for flow in flows:
         flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
     for flow in flows:
@@ -96,7 +97,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
 def _is_one_way(table: Table, flow: Flow) -> bool:
     c = table.scan.at(flow.index)
     senders = {s.sender for s in flow.steps} | {flow.ids[side] for side in (0, 1) if c.way[side].frames}
-    return len(senders) < 2 and not all(is_heard(table, port) for port in flow.ids)
+    return len(senders) < 2 and not table.heard.issuperset(flow.ids)
 
 
 def _allow_for_gaps(table: Table, lacking: Lacking, cause: Cause) -> None:

@@ -24,16 +24,13 @@ def limit_us(table: Table) -> int:
     return 2 * (table.r_a_tov_us or R_A_TOV_US)
 
 
-def is_heard(table: Table, port: int) -> bool:
-    """Whether any frame of a port is in the capture, whatever Connection it belongs to."""
-    if any(step.sender == port or (step.target == port and step.what.get("of") == "FLOGI") for step in table.events):
-        return True
+def heard(table: Table) -> set[int]:
+    """The ports of which any frame is in the capture, whatever Connection it belongs to."""
+    found = {step.sender for step in table.events} | {step.target for step in table.events if step.what.get("of") == "FLOGI"}
     for flow in table.flows.values():
-        if port in flow.ids and any(step.sender == port for step in flow.steps):
-            return True
-        if any(flow.ids[side] == port and table.scan.at(flow.index).way[side].frames for side in (0, 1)):
-            return True
-    return False
+        found.update(step.sender for step in flow.steps if step.sender in flow.ids)
+        found.update(flow.ids[side] for side in (0, 1) if table.scan.at(flow.index).way[side].frames)
+    return found
 
 
 def silence(table: Table, flow: Flow) -> Optional[Cause]:
@@ -42,7 +39,7 @@ def silence(table: Table, flow: Flow) -> Optional[Cause]:
     if waited <= limit_us(table):
         return None
     cause = _setup(table, flow, waited) if flow.ended == "setup not finished" else _message(table, flow, waited)
-    unheard = [port for port in flow.ids if not is_heard(table, port)]
+    unheard = [port for port in flow.ids if port not in table.heard]
     if cause is not None and unheard:
         cause.names, cause.score = ("no-answer",), WEAK
         cause.text += f" No frame of {unheard[0]:06X} is in the capture: that port is not there, or one direction is shown only."
@@ -180,7 +177,7 @@ def _logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
         cause = _came_to_nothing(table, asked, refused, who, "Without a login there is no Connection (7.7.1).")
         if cause is not None:
             cause.claims.append(no_login(table, first))
-            if not refused and not is_heard(table, first.target):
+            if not refused and first.target not in table.heard:
                 cause.names, cause.score = ("no-answer",), WEAK
             yield cause
 

@@ -164,6 +164,7 @@ class Table:
         self._idents: dict[tuple[int, int], int] = {}  # and the other way
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
         self.events_left_off = 0
+        self.heard: set[int] = set()  # ports of which any frame is here, once causes are asked for
         self.counts: dict[str, int] = {}  # of such frames, by name
         self.r_a_tov_us: Optional[int] = r_a_tov_us or None
         self.e_d_tov_us: Optional[int] = None

@@ -27,7 +27,7 @@ from fcvi.engine.select import select
 from fcvi.learn import mealy
 from fcvi.report import canonical, diff, manifest
 
-from ..conftest import FCVI
+from ..conftest import FCVI, ROOT
 from ..vitcp import vitcp_conversations
 
 
@@ -131,24 +131,57 @@ def _connections(n: int) -> bytes:
     return struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + b"".join(records + ends)
 
 
-COMMANDS: dict[str, tuple[list[str], int]] = {
-    "connections of VI/TCP": (["flows", "--wire", "tcp", "--json"], 1000),
+def _recorded(case: str) -> list[bytes]:
+    """The frames of a case, without delimiters and CRC."""
+    data, found, at = (ROOT / f"build/pcaps/cases/{case}.pcapng").read_bytes(), [], 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == 6:
+            found.append(data[at + 32 : at + 20 + struct.unpack_from("<I", data, at + 20)[0]])
+        at += length
+    return found
+
+
+def _frames(ports: Callable[[list[bytes], int], list[tuple[int, bytes]]]) -> Callable[[int], bytes]:
+    """A capture of frames, each between a pair of ports that has a number."""
+
+    def make(n: int) -> bytes:
+        records = []
+        for i, (pair, frame) in enumerate(ports(_recorded("5.3.2.combined"), n)):
+            ends = (int.from_bytes(frame[at : at + 3], "big") for at in (1, 5))
+            there, back = (((end + 512 * pair) & 0xFFFFFF).to_bytes(3, "big") for end in ends)
+            frame = frame[:1] + there + frame[4:5] + back + frame[8:]
+            records.append(struct.pack("<IIII", i >> 16, (i & 65535) * 10, len(frame), len(frame)) + frame)
+        return struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 224) + b"".join(records)
+
+    return make
+
+
+_FLOWS, _EXPLAIN = ["flows", "--json"], ["explain", "--json"]
+COMMANDS: dict[str, tuple[list[str], int, Callable[[int], bytes]]] = {
+    "connections of VI/TCP": (["flows", "--wire", "tcp", "--json"], 1000, _connections),
+    "connections": (_FLOWS, 1000, _frames(lambda seen, n: [(i, frame) for i in range(n) for frame in seen])),
+    "connections at once": (_FLOWS, 1000, _frames(lambda seen, n: [(i, frame) for frame in seen for i in range(n)])),
+    "causes": (_EXPLAIN, 1000, _frames(lambda seen, n: [(i, seen[0]) for i in range(n)])),
+    "repetitions": (_EXPLAIN, 4000, _frames(lambda seen, n: [(0, seen[0])] * n)),
+    "findings": (["lint", "--trust", "whole"], 4000, _frames(lambda seen, n: [(i, seen[-1]) for i in range(n)])),
 }
 
 
-@pytest.mark.parametrize("name", ["connections of VI/TCP"])
-@pytest.mark.parametrize("times", [(1, 4), pytest.param((8, 16, 32), marks=pytest.mark.nightly)], ids=["quick", "long"])
+@pytest.mark.parametrize(
+    "name, times", [("connections of VI/TCP", (1, 4)), *(pytest.param(n, (8, 16, 32), marks=pytest.mark.nightly) for n in COMMANDS)]
+)
 def test_the_cost_of_a_command_grows_with_the_capture(name: str, times: tuple[int, ...], tmp_path: Path) -> None:
     """X8: each connection that was over moved all the others."""
-    words, size = COMMANDS[name]
+    words, size, make = COMMANDS[name]
     took = []
     for factor in times:
-        (tmp_path / "x.pcap").write_bytes(_connections(factor * size))
+        (tmp_path / "x.pcap").write_bytes(make(factor * size))
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         command = [str(FCVI), *words, str(tmp_path / "x.pcap")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         took.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
-        assert done.stdout.count("\n") == factor * size, done.stderr
+        assert words[0] != "flows" or done.stdout.count("\n") == factor * size, done.stderr
     print(f"{name}: " + " ".join(f"{seconds:.2f}" for seconds in took))
     assert all(later / earlier < 1.5 * b / a for earlier, later, a, b in zip(took, took[1:], times, times[1:])), took
 
