@@ -58,8 +58,10 @@ def row_of(path: str, c: Any) -> dict[str, Any]:
         "violations": c.violations, "notices": c.notices,
         "sent": [
             {"messages": side.messages, "bytes": side.data, "errors": side.errors,
+             "unfinished": bool(side.open or side.responding),
+             "unanswered_reads": max(0, side.pdus[lib.FCVI_PDU_READ_REQUEST] - other.responses),
              "pdus": {name: side.pdus[i] for i, name in enumerate((*codec.PDUS, "unknown")) if side.pdus[i]}}
-            for side in sides
+            for side, other in zip(sides, sides[::-1])
         ],
     }  # fmt: skip
 
@@ -83,8 +85,8 @@ def _text(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def connections(path: str, limits: Limits, streams: Streams, ends: list[int]) -> Iterator[dict[str, Any]]:
-    """Those of a capture, in the order in which they end. ends: takes the time of the latest record, in microseconds, at last."""
+def connections(path: str, limits: Limits, streams: Streams) -> Iterator[dict[str, Any]]:
+    """Those of a capture, in the order in which they end."""
     rows: list[dict[str, Any]] = []
 
     def drain() -> None:
@@ -95,7 +97,6 @@ def connections(path: str, limits: Limits, streams: Streams, ends: list[int]) ->
         for _ in scan.stops(Watch(0, 0), drain, streams.pointer):
             yield from rows
             rows.clear()
-        ends.append(int(scan.tally.clock.newest_us))
     finally:
         scan.close()
     streams.flush()
@@ -109,7 +110,7 @@ def _list(args: Any, box: confined.Box) -> int:
     for path in args.files:
         streams = Streams(profile_of(args.profile), args.tcp_port, connections=True)
         try:
-            for row in connections(path, args.limits, streams, []):
+            for row in connections(path, args.limits, streams):
                 found += 1
                 print(json.dumps(row) if args.json else _text(row))
         except ScanError as error:

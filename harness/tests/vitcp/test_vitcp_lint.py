@@ -13,7 +13,8 @@ import pytest
 
 from ..conftest import ROOT, fcvi
 from .vitcp_conversations import (
-    CALL, CALLED, CONVERSATIONS, NO_MATCH, NOP, REJECT, SEND, Packet, packets, pdu, setup as called, write, write_tagged,
+    CALL, CALLED, CONVERSATIONS, NO_MATCH, NOP, REJECT, REQUEST, RESPONSE, SEND, Packet, packets, pdu, rdma, setup as called, write,
+    write_tagged,
 )  # fmt: skip
 
 SAMPLES = ROOT / "pcaps/vitcp"
@@ -238,7 +239,16 @@ _NO_END: list[Packet] = []
         (CONVERSATIONS["good"].steps, _NO_END, "", ""),
         (CONVERSATIONS["good"].steps, _END, "", ""),
         (CONVERSATIONS["error-on-unreliable"].steps, _NO_END, "", ""),
-        (CONVERSATIONS["good"].steps, [Packet(1, 20, 1000, 1000)], "connection-reset", "192.0.2.2:50444"),
+        # V43: a reset is one of the ways to close, where all was answered
+        (CONVERSATIONS["good"].steps, [Packet(0, 20, 1000, 1000)], "", ""),
+        (CONVERSATIONS["good"].steps, [Packet(1, 20, 1000, 1000)], "", ""),
+        ([*CALLED, (0, pdu(SEND, 1, b"x"))], [Packet(1, 20, 1000, 1000)], "", ""),  # Reliable Delivery owes no ACK (V14)
+        ([*CALLED, (0, rdma(REQUEST, 1, 9))], [Packet(1, 20, 1000, 1000)], "connection-reset", "192.0.2.2:50444"),
+        ([*CALLED, (1, rdma(REQUEST, 1, 9))], [Packet(0, 20, 1000, 1000)], "connection-reset", "192.0.2.1:49200"),
+        ([*CALLED, (1, rdma(REQUEST, 1, 9)), (0, rdma(RESPONSE, 1, 9, b"x", flags=0))], [Packet(1, 20, 1000, 1000)],
+         "connection-reset", "192.0.2.2:50444"),
+        ([*CALLED, (0, pdu(SEND, 1, b"x", flags=0))], [Packet(0, 20, 1000, 1000)], "connection-reset", "192.0.2.1:49200"),
+        ([*CALLED, (0, pdu(SEND, 1, b"x")[:24])], [Packet(1, 20, 1000, 1000)], "connection-reset", "192.0.2.2:50444"),
         (CONVERSATIONS["good"].steps, [_END[0], Packet(1, 20, 1000, 1001)], "", ""),  # who has data left resets behind a FIN
         ([(0, called(CALL)), (1, pdu(NO_MATCH))], _END, "no-match", ""),
         ([(0, called(CALL)), (1, pdu(REJECT))], _END, "rejected", "192.0.2.2:50444"),
@@ -254,7 +264,7 @@ def test_explain_says_why_connections_came_to_nothing(
     path = tmp_path / "c.pcap"
     taken = packets(steps)
     lengths = [sum(len(p.data) for p in taken if p.direction == d) for d in (0, 1)]
-    write(path, taken + [p._replace(sequence=1 + lengths[p.direction]) for p in end])
+    write(path, taken + [p._replace(sequence=1 + lengths[p.direction], acknowledged=1 + lengths[1 - p.direction]) for p in end])
     done = fcvi("explain", "--json", str(path))
     told = [json.loads(line) for line in done.stdout.splitlines()]
     schema = json.loads((ROOT / "harness/fcvi/commands/schemas/explain.schema.json").read_text())
@@ -262,6 +272,15 @@ def test_explain_says_why_connections_came_to_nothing(
         jsonschema.validate(line, schema)
     assert [(line["cause"], line["party"]) for line in told] == ([(cause, party)] if cause else [])
     assert done.returncode == bool(cause) and fcvi("explain", str(path)).returncode == done.returncode
+
+
+@pytest.mark.parametrize("by, beyond", [(0, (9, 0)), (1, (0, 9)), (1, (9, 0))])
+def test_a_reset_that_names_bytes_which_the_capture_lacks_accuses_nobody(by: int, beyond: tuple[int, int], tmp_path: Path) -> None:
+    """The rest of the message, or the Response, may be among them."""
+    taken = packets([*CALLED, (0, rdma(REQUEST, 1, 9)), (1, rdma(RESPONSE, 1, 9, b"x", flags=0))])
+    ends = [1 + sum(len(p.data) for p in taken if p.direction == d) + beyond[d] for d in (0, 1)]
+    write(tmp_path / "c.pcap", [*taken, Packet(by, 20, ends[by], ends[1 - by])])
+    assert fcvi("explain", str(tmp_path / "c.pcap")).returncode == 0
 
 
 def test_flows_without_vitcp() -> None:

@@ -77,6 +77,8 @@ struct fcvi_vitcp_side {
     uint64_t pdus[FCVI_PDU_COUNT + 1]; /* by type */
     uint64_t messages, data;           /* messages begun; bytes of Consumer's Data */
     uint64_t errors;                   /* PDUs with a VI Error Type */
+    uint64_t responses;                /* RDMA Read Responses of which the last segment came */
+    bool open, responding;             /* the last segment of a message, of a Response, has not come */
 };
 /** It lives as long as the connection. */
 const struct fcvi_vitcp_side *fcvi_vitcp_monitor_side(const struct fcvi_vitcp_monitor *monitor,

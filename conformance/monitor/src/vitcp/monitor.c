@@ -150,6 +150,13 @@ static void count(struct vitcp_side *s, const struct vitcp_now *n)
     s->seen.errors += vitcp_get(n, FCVI_P_SEG_VI_Error_Type) != n->m->profile->errors[FCVI_VI_ERROR_NONE];
     if (is_message(p->pdu) && fcvi_SEG_Data_Offset(p->bytes) == 0)
         s->seen.messages++;
+    const bool last = vitcp_get(n, FCVI_P_SEG_End_of_Message) != 0;
+    if (p->pdu == FCVI_PDU_READ_RESPONSE) {
+        s->seen.responding = !last;
+        s->seen.responses += last;
+    } else if (is_message(p->pdu)) {
+        s->seen.open = !last && p->pdu != FCVI_PDU_READ_REQUEST;
+    }
 }
 
 enum fcvi_vitcp_unjudged fcvi_vitcp_monitor_pdu(struct fcvi_vitcp_monitor *m,
