@@ -70,8 +70,8 @@ def _of_reset(row: dict[str, Any]) -> Iterator[Found]:
     if pending:
         # where a rule was broken, or read otherwise, End of Message may not be where the other end looks for it
         certainty = "possible" if row["violations"] or row["notices"] else "shown by the frames"
-        yield Found("connection-reset", certainty, f"TCP reset by {' and '.join(by)}, and the VI with it (2.2.2.2.2), while {pending}.",
-                    f"the log of {by[0]}", by[0] if len(by) == 1 else "", row)  # fmt: skip
+        text = f"TCP reset by {' and '.join(by)}, and the VI with it (2.2.2.2.2), while {pending}."
+        yield Found("connection-reset", certainty, text, f"the log of {by[0]}", by[0] if len(by) == 1 else "", row)  # fmt: skip
 
 
 def _of_no_answer(row: dict[str, Any]) -> Iterator[Found]:
@@ -81,8 +81,9 @@ def _of_no_answer(row: dict[str, Any]) -> Iterator[Found]:
         yield Found("connection-reset", "shown by the frames", f"{called} resets the TCP connection instead of an answer: "
                     "nobody waits there, or no VI/TCP is spoken.", "what listens on that port", called, row)  # fmt: skip
     elif closed != "not seen":
-        yield Found("no-answer", "possible", f"The Connect Request of {row['caller']} has no answer, and the connection ends: {closed}. "
-                    "Nobody accepted, or the answer was lost.", f"a capture at {called}; its application's log", "", row)  # fmt: skip
+        text = f"The Connect Request of {row['caller']} has no answer, and the connection ends: {closed}. "
+        yield Found("no-answer", "possible", text + "Nobody accepted, or the answer was lost.",
+                    f"a capture at {called}; its application's log", "", row)  # fmt: skip
 
 
 def _of(row: dict[str, Any]) -> Iterator[Found]:
