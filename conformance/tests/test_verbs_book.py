@@ -253,6 +253,13 @@ def test_a_fault_is_told_by_its_row_in_real_time(name: str, row: str, select_: s
     assert [r["verdict"] for r in results] == ["fail"] and row in results[0]["broken"], results[0]["reason"]
 
 
+@pytest.mark.parametrize("fault, verdict", [(None, "inconclusive"), ("pd-one-qp", "fail")])
+def test_a_refusal_is_want_of_room_at_a_limit_and_a_breach_below(fault: Optional[str], verdict: str) -> None:
+    """The number of the error says nothing (B36); the case makes more CQs than the device has."""
+    [result] = _inside("VERBS.77/sixteen", "objects=few", "errnos=odd", fault=fault)
+    assert result.verdict.value == verdict, result.reason
+
+
 @pytest.mark.parametrize("flavour", ["iwarp", "ib"])
 def test_the_model_keeps_to_the_protocol(flavour: str) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{_ROOT}/build/python:{_ROOT}/harness:{_ROOT}"}

@@ -17,6 +17,13 @@ from .sets import DEAD, QP_EVENTS, RESOURCE
 HOLDS_PRIMITIVES = True  # a check is that of whoever called (proof.py)
 _PREFIX = "VERBS-"
 _ENDS = ("first", "second")
+#: What makes an object: the call that ends it, and the attribute that tells how many the device can have (5.1.3).
+OBJECTS = {
+    "verbs.AllocatePd": ("verbs.DeallocatePd", "max_pd"), "verbs.CreateCq": ("verbs.DestroyCq", "max_cq"),
+    "verbs.CreateQp": ("verbs.DestroyQp", "max_qp"), "verbs.CreateSrq": ("verbs.DestroySrq", "max_srq"),
+    "verbs.RegisterMr": ("verbs.DeregisterMr", "max_mr"), "verbs.AllocateMw": ("verbs.DeallocateMw", "max_mw"),
+}  # fmt: skip
+_COUNTED = frozenset(OBJECTS) | {end for end, _ in OBJECTS.values()}
 _OF_THE_PICS = {"SRQ": "srq", "MW": "mw", "CM": "cm", "MT": "threads"}
 
 
@@ -46,7 +53,10 @@ class End:
 
     def start(self, method: str, **params: Any) -> Call:
         """Start a call that may wait."""
-        return self._scenario.start(method, **params, **({"end": self.number} if self.number else {}))
+        call = self._scenario.start(method, **params, **({"end": self.number} if self.number else {}))
+        if method in _COUNTED:
+            self._scenario.counted.append(call)
+        return call
 
     def call(self, method: str, **params: Any) -> Call:
         """A call, waited for as long as an agent may take for any."""
@@ -70,6 +80,7 @@ class Verbs(Scenario):
         self._levels = _strict(self._levels)
         self.told: list[Told] = []
         self.account = Account(self)
+        self.counted: list[Call] = []  # that make or end objects of which a device has a number
         asked = self.start("agent.devices")  # a call, so that the evidence has the answer
         self.finished(asked)
         names, where = asked.result().get("devices"), asked.result().get("addresses")
@@ -221,11 +232,17 @@ class Verbs(Scenario):
             cq.poll()  # a WC in the wrong CQ is a WC, too, and the account says where it was
         return not any(not wr.wcs for wr in wanted)
 
+    def standing(self, method: str) -> int:
+        """How many objects that a call makes both ends have and did not end. They may be on one device."""
+        worked = [call.method for call in self.counted if call.reply.result.get("return") == "success"]
+        return worked.count(method) - worked.count(OBJECTS[method][0])
+
     def kill(self, number: int) -> None:
         """End the process of an end at once. With one agent both ends are gone."""
         self.ends[number].call("agent.exit")
         ends = {number} if self.agents > 1 else {0, 1}
         self.account.dead(ends)
+        self.counted = [call for call in self.counted if call.params.get("end", 0) not in ends]
         self.a, self.b = (None if k in ends else node for k, node in enumerate((self.a, self.b)))
 
     # ---- the end ----
@@ -266,4 +283,4 @@ def _full(requirement: str) -> str:
     return requirement if requirement.startswith(_PREFIX) else _PREFIX + requirement
 
 
-__all__ = ["End", "Told", "Verbs"]
+__all__ = ["End", "OBJECTS", "Told", "Verbs"]

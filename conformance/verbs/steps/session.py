@@ -9,7 +9,7 @@ from fcvi.engine.attachment import DutError
 from fcvi.engine.upper_tester import Call
 
 from .account import MOST, Wc, Wr, parse_wc
-from .scenario import End, Told, Verbs
+from .scenario import OBJECTS, End, Told, Verbs
 from .sets import FLUSHED, QP_EVENTS, SUCCESS
 
 OK, REFUSED = "success", "immediate-error"
@@ -75,10 +75,16 @@ class Node:
         value = self.attributes.get(name)
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
+    def no_room(self, call: Call) -> bool:
+        """Whether a refusal is want of room: ENOMEM, or any number when there are as many as the device can have (5.1.3, B36)."""
+        if call.result().get("errno") == _ENOMEM:
+            return True
+        return call.method in OBJECTS and 0 < self.attr(OBJECTS[call.method][1]) <= self.t.standing(call.method)
+
     def good(self, call: Call, row: str, what: str) -> Call:
-        """A call that has to be a success; want of memory lets the case end inconclusive (VERBS-5.1.3-03, 7.3-02)."""
+        """A call that has to be a success; want of room lets the case end inconclusive (VERBS-5.1.3-03, 7.3-02)."""
         if not returned(call):
-            if call.result().get("errno") == _ENOMEM:
+            if self.no_room(call):
                 self.t.lack(f"the provider has no room: {what}")
             self.t.fail(row, what, said(call), OK)
         return call
