@@ -33,6 +33,7 @@ from conformance.fcvi.steps.messages import (
     post,
     prepare,
     register,
+    to_the_end_of_a_page,
     transmit,
     variants,
 )
@@ -46,14 +47,15 @@ def _target(t: Scenario, fault: str) -> tuple[Region, int, int]:
     """Memory of the DUT and the address and handle that a faulty RDMA operation gives: wrong in one point."""
     read = t.params["op"] == "rdma-read"
     allowed = fault != "not-enabled"
-    region = register(t, 64, write=allowed and not read, read=allowed and read)
+    rights = {"write": allowed and not read, "read": allowed and read}
+    region = to_the_end_of_a_page(t, **rights) if fault == "beyond-the-end" else register(t, 64, **rights)
     va, handle = region.va, region.handle
     if fault == "handle":
         handle ^= 1 << t.rng.randrange(32)
     elif fault == "address":
         va ^= 1 << t.rng.randrange(20, 64)
     elif fault == "beyond-the-end":
-        va = pages.behind(va, 64) - 16
+        va = pages.behind(va, region.length) - 16
     return region, va, handle
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
+from fcvi.engine import pages
 from fcvi.fc.build import RawFrame
 from fcvi.engine.case import Variant
 from fcvi.fc.message import Cut, Message, frames_of, send_frames
@@ -159,6 +160,14 @@ def register(
     for at in range(0, len(data or b""), _CHUNK):
         t.call("mem.write", mem=region.mem, offset=at, hex=(data or b"")[at : at + _CHUNK].hex())
     return region
+
+
+def to_the_end_of_a_page(t: Scenario, *, write: bool = False, read: bool = False) -> Region:
+    """VipRegisterMem of memory of which the last byte is the last one of a page, where the DUT places regions alike: what lies
+    behind it is certainly not registered (E173).
+    """
+    length = pages.PAGE - register(t, 1).va % pages.PAGE
+    return register(t, length, write=write, read=read)
 
 
 def memory(t: Scenario, region: Region, length: Optional[int] = None, offset: int = 0) -> bytes:

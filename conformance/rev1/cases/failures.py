@@ -8,6 +8,7 @@ from fcvi.engine import pages
 from fcvi.engine.case import case
 from fcvi.fc.received import Received
 
+from conformance.fcvi.steps.messages import to_the_end_of_a_page
 from conformance.rev1.steps.connection import (
     BY_KERNEL, RD, REGISTRY, RR, STATE, Scenario, Setup, UD, answer_disconnect, check_disconnect, connect, dut_address, level_of,
     tester_address, variants, with_rdma,
@@ -91,16 +92,17 @@ def _read_of(t: Scenario, setup: Setup, va: int, handle: int) -> Sent:
 def _target(t: Scenario, op: str, fault: str) -> tuple[Region, int, int]:
     """Memory of the DUT, and the address and handle of an operation that is wrong in one point."""
     allowed = fault != "not-enabled"
-    region = register(t, _LENGTH, write=allowed and op == "rdma-write", read=allowed and op == "rdma-read")
+    rights = {"write": allowed and op == "rdma-write", "read": allowed and op == "rdma-read"}
+    region = to_the_end_of_a_page(t, **rights) if "beyond" in fault else register(t, _LENGTH, **rights)
     va, handle = region.va, region.handle
     if fault == "handle":
         handle ^= 1 << t.rng.randrange(32)
     elif fault == "address":
         va ^= 1 << t.rng.randrange(20, 64)
     elif fault == "beyond-the-end":
-        va = pages.behind(va, _LENGTH) - _LENGTH // 4
+        va = pages.behind(va, region.length) - _LENGTH // 4
     elif fault == "one-byte-beyond":
-        va = pages.behind(va, _LENGTH) - _LENGTH + 1
+        va = pages.behind(va, region.length) - _LENGTH + 1
     return region, va, handle
 
 
@@ -116,8 +118,9 @@ def _protected(t: Scenario, setup: Setup, op: str, fault: str) -> None:
     if fault == _OF_THE_VI:
         t.control("a Connection Setup completed")
     # of an operation that leaves the region a part may have been done
-    inside = min(va - region.va, _LENGTH) if "beyond" in fault else _LENGTH
-    seen = memory(t, region, inside)
+    end = min(va - region.va, region.length) if "beyond" in fault else _LENGTH
+    inside = min(end, _LENGTH)
+    seen = memory(t, region, inside, end - inside)
     t.require(seen == FILL * inside, "FCVI-5.9.7.3.1-04", "memory was written in spite of its protection", seen[:16].hex(), "a5...")
     _provider(t, setup)
 
