@@ -47,7 +47,7 @@ def _target(t: Scenario, fault: str) -> tuple[Region, int, int]:
     """Memory of the DUT and the address and handle that a faulty RDMA operation gives: wrong in one point."""
     read = t.params["op"] == "rdma-read"
     allowed = fault != "not-enabled"
-    rights = {"write": allowed and not read, "read": allowed and read}
+    rights: dict[str, Any] = {"write": allowed and not read, "read": allowed and read}
     region = to_the_end_of_a_page(t, **rights) if fault == "beyond-the-end" else register(t, 64, **rights)
     va, handle = region.va, region.handle
     if fault == "handle":

@@ -92,7 +92,7 @@ def _read_of(t: Scenario, setup: Setup, va: int, handle: int) -> Sent:
 def _target(t: Scenario, op: str, fault: str) -> tuple[Region, int, int]:
     """Memory of the DUT, and the address and handle of an operation that is wrong in one point."""
     allowed = fault != "not-enabled"
-    rights = {"write": allowed and op == "rdma-write", "read": allowed and op == "rdma-read"}
+    rights: dict[str, Any] = {"write": allowed and op == "rdma-write", "read": allowed and op == "rdma-read"}
     region = to_the_end_of_a_page(t, **rights) if "beyond" in fault else register(t, _LENGTH, **rights)
     va, handle = region.va, region.handle
     if fault == "handle":
