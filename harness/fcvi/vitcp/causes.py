@@ -74,6 +74,25 @@ def _of_reset(row: dict[str, Any]) -> Iterator[Found]:
         yield Found("connection-reset", certainty, text, f"the log of {by[0]}", by[0] if len(by) == 1 else "", row)  # fmt: skip
 
 
+def _host(end: str) -> str:
+    return end.rpartition(":")[0]
+
+
+def _conceded(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Whether the called host called the caller meanwhile and was accepted: of two requests that cross only one is (4)."""
+    ends = _host(row["called"]), _host(row["caller"])
+    return any(ends == (_host(other["caller"]), _host(other["called"])) and other["answer"] == "Connect Accept"
+               and other["first_record"] <= row["last_record"] and row["first_record"] <= other["last_record"]
+               for other in rows)  # fmt: skip
+
+
+def _asked_again(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Whether the caller was accepted later: who is early is told No Match, and asks again (4.3)."""
+    return any(_host(other["caller"]) == _host(row["caller"]) and other["called"] == row["called"]
+               and other["answer"] == "Connect Accept" and other["first_record"] > row["last_record"]
+               for other in rows)  # fmt: skip
+
+
 def _of_no_answer(row: dict[str, Any]) -> Iterator[Found]:
     """The connection ended without one. Where the capture ends before it, the answer may come later: the draft has no timer."""
     closed, called = row["closed"], row["called"]
@@ -86,8 +105,12 @@ def _of_no_answer(row: dict[str, Any]) -> Iterator[Found]:
                     f"a capture at {called}; its application's log", "", row)  # fmt: skip
 
 
-def _of(row: dict[str, Any]) -> Iterator[Found]:
+def _of(row: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Found]:
     answer, called = row["answer"], row["called"]
+    if answer in ("Connect No Match", "Connect Request") and _conceded(row, rows):
+        return
+    if answer == "Connect No Match" and _asked_again(row, rows):
+        return
     if answer == "Connect No Match":
         yield Found("no-match", "shown by the frames", f"{called} answers Connect No Match (4.3).",
                     "compare the Discriminator of the request with those that the called application waits on", "",
@@ -120,5 +143,5 @@ def found_in(files: list[str], args: Any) -> tuple[list[Found], int]:
             pass
         count += len(rows)
         for row in rows:
-            found += _of(row)
+            found += _of(row, rows)
     return sorted(found, key=lambda f: f.certainty != "shown by the frames"), count

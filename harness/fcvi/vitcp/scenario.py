@@ -230,12 +230,14 @@ class Scenario(WireFree):
                 self._whole_without_end(message)
 
     def _whole_without_end(self, message: Any) -> None:
-        """A message that has come whole by its RDMA Length has had its End of Message."""
+        """A message that has come whole by its RDMA Length has its End of Message, or gets it in an empty segment."""
         rdma = message.first.pdu.rdma
         if message.ended or message.broken or rdma is None:
             return
         wanted = rdma[2] if message.kind == wire.WRITE else message.first.stream.watch.known.reads.get(message.number)
         if wanted is not None and len(message.payload) >= wanted:
+            self.owed(lambda: bool(message.ended or message.broken))
+        if wanted is not None and len(message.payload) >= wanted and not message.ended:
             self.report("VITCP-3.1-07", "the last segment lacks End of Message", "0", "1", at=message.first, byte=1, bits="1-1")
 
     def reconsider(self) -> None:

@@ -283,6 +283,18 @@ def test_a_reset_that_names_bytes_which_the_capture_lacks_accuses_nobody(by: int
     assert fcvi("explain", str(tmp_path / "c.pcap")).returncode == 0
 
 
+def test_a_request_that_concedes_or_is_early_is_no_cause(tmp_path: Path) -> None:
+    """4: of two that cross the lower host gives its own up, or the higher one answers it with No Match. 4.3: who is early asks
+    again."""
+    cases = "TCP.4.a,TCP.4.b/then-there"
+    done = fcvi("run", "--dut", "ref", "--book", "vitcp", "--select", cases, "--report", str(tmp_path / "report"))
+    assert done.returncode == 0
+    paths = sorted((tmp_path / "report").glob("*.pcapng"))
+    assert len(paths) > 3
+    for path in paths:
+        assert fcvi("explain", str(path)).returncode == 0, path.name
+
+
 def test_flows_without_vitcp() -> None:
     done = fcvi("flows", "--wire", "tcp", str(ROOT / "pcaps/crafted/fcip.pcap"))
     assert done.returncode == 2 and "no connection of VI/TCP" in done.stderr
