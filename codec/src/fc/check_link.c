@@ -73,10 +73,6 @@ void fcvi_check_link_service(const struct fcvi_frame *frame, struct fcvi_finding
         check_bls(frame, f);
     else if (frame->kind == FCVI_KIND_ELS)
         check_els(frame, f);
-    else if (is_ack(fcvi_FC_R_CTL(frame->fc))) {
+    else if (is_ack(fcvi_FC_R_CTL(frame->fc)))
         check_most(frame, 0, f);
-        if (!fcvi_FC_Sequence_Context(frame->fc))
-            fcvi_report(f, FCVI_AT(0, FC, Sequence_Context), 0,
-                        FCVI_BREACH("FCVI-5.8.1-01", "an ACK comes from the Sequence Recipient", 1));
-    }
 }

@@ -178,7 +178,8 @@ def test_profiles_that_cannot_be(tmp_path: Path, change: tuple[str, str], words:
 def test_profile_files_that_are_none(tmp_path: Path, dump: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     (tmp_path / "long").write_text("#" * 70000)
-    for name, words in (("absent", "No such file"), ("binary", "no UTF-8"), ("long", "longer than"), ("", "Is a directory")):
+    for name, words in (("absent", "No such file"), ("binary", "not UTF-8 at byte 0"), ("long", "longer than"),
+                        ("", "not a regular file")):  # fmt: skip
         done = fcvi("decode", "--family", "vitcp", "--from", "hex", "--profile", str(tmp_path / name), str(dump))
         assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
 
