@@ -166,7 +166,7 @@ def to_the_end_of_a_page(t: Scenario, *, write: bool = False, read: bool = False
     """VipRegisterMem of memory of which the last byte is the last one of a page, where the DUT places regions alike: what lies
     behind it is certainly not registered (E173).
     """
-    length = pages.PAGE - register(t, 1).va % pages.PAGE
+    length = pages.left(register(t, 1).va)
     return register(t, length, write=write, read=read)
 
 

@@ -61,7 +61,7 @@ def to_the_end_of_a_page(t: Scenario, seed: int, **right: bool) -> Region:
     """Registered memory with a pattern of which the last byte is the last one of a page, where the DUT places regions alike: what
     lies behind it is certainly not registered (V82).
     """
-    length = pages.PAGE - register(t, 1).va % pages.PAGE
+    length = pages.left(register(t, 1).va)
     return register(t, length, data=pattern(length, seed), **right)
 
 

@@ -14,3 +14,8 @@ def begin(va: int) -> int:
 def behind(va: int, length: int) -> int:
     """The first address behind the last page of so many bytes from va on; length is at least 1."""
     return -(-(va + length) // PAGE) * PAGE
+
+
+def left(va: int) -> int:
+    """How many bytes there are from this address to the end of its page."""
+    return PAGE - va % PAGE
