@@ -324,7 +324,8 @@ class Tester:
         known = self._exchanges.get(key)
         first = view.header("First_Sequence") or (self.edition and kind == "DISCONNECT_RQST")  # R23 of 1999
         starts = originator == "dut" and first and kind in codec.IUS
-        starts = starts and view.header("SEQ_CNT") == 0 and view.header("Parameter") == 0
+        # without payload the Parameter field says nothing of where the frame belongs (E19)
+        starts = starts and view.header("SEQ_CNT") == 0 and (not view.payload or view.header("Parameter") == 0)
         starts = starts and (known is None or 0 not in known.refused)
         port = view.header("D_ID")
         # an Exchange of a link service may have had the OX_ID before, with another port
