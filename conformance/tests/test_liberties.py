@@ -20,8 +20,9 @@ from .liberties.mixer import chosen, device, main, run_device
 from .variants import CASES, LEVELS
 
 SAMPLE, ALL = 40, 2_000
-#: An OX_ID used again by a request without payload whose Parameter means nothing (E19, E82).
-ONCE_ACCUSED = (7049,)
+#: An OX_ID used again by a request without payload whose Parameter means nothing (E19, E82); a connect payload in frames of
+#: which the first lacks the handle (E44).
+ONCE_ACCUSED = (7049, 20383)
 
 
 @pytest.mark.parametrize("seed", [*range(1, 1 + SAMPLE), *ONCE_ACCUSED])

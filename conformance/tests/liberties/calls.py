@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 from fcvi.engine.attachment import Notification
 from fcvi.fc import codec
 
-from .manner import Config, Manner, Params, Refusal, liberty
+from .manner import Config, Manner, Params, Refusal, in_connect, liberty
 
 _SUCCESS = "VIP_SUCCESS"
 
@@ -234,20 +234,17 @@ class OneAtATime(Manner):
         return {**attributes, "QoS": {**attributes["QoS"], "PipelineDepth": depth}}
 
     def _depth(self, frame: codec.Frame, kind: str, depth: int) -> bytes:
-        at = frame.payload_offset + self._AT
-        if kind not in ("CONNECT_RQST", "CONNECT_RESP1") or len(frame.payload) < self._AT + 4 or frame.header("Parameter"):
-            return frame.data
-        return frame.data[:at] + depth.to_bytes(4, "big") + frame.data[at + 4 :]
+        at = in_connect(frame, kind, self._AT, 4)
+        return frame.data if at is None else frame.data[:at] + depth.to_bytes(4, "big") + frame.data[at + 4 :]
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         return [self._depth(frame, kind, self._asked[-1])]
 
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
-        inside = self._depth(frame, kind, 0)
-        if inside != frame.data:
-            at = frame.payload_offset + self._AT
+        at = in_connect(frame, kind, self._AT, 4)
+        if at is not None:
             self._theirs = int.from_bytes(frame.data[at : at + 4], "big")
-        return inside
+        return self._depth(frame, kind, 0)
 
 
 # ---- limits ----

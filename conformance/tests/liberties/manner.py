@@ -91,6 +91,13 @@ class Manner:
         return 0
 
 
+def in_connect(frame: codec.Frame, kind: str, at: int, size: int) -> Optional[int]:
+    """Where in the frame these bytes of a connect payload are, which may come in several frames (E44); None: not in this one."""
+    start = at - frame.header("Parameter")
+    inside = kind in ("CONNECT_RQST", "CONNECT_RESP1") and 0 <= start <= len(frame.payload) - size
+    return frame.payload_offset + start if inside else None
+
+
 @dataclass(frozen=True)
 class Liberty:
     """A name, the clause that permits it, how a device uses it."""

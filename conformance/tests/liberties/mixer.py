@@ -38,7 +38,7 @@ _MOST_INCONCLUSIVE = 0.01
 
 @dataclass
 class Judged:
-    """One variant of a case on one device. blamed: the fewest of its liberties with which the verdict stays the same."""
+    """One variant of a case on one device. blamed: the fewest of its liberties with which a new device gets the same verdict."""
 
     seed: int
     device: str
@@ -48,7 +48,7 @@ class Judged:
     blamed: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"seed {self.seed}: {self.verdict}: {self.case}: {self.reason}\n  {self.device}\n  by {', '.join(self.blamed)}"
+        return f"seed {self.seed}: {self.verdict}: {self.case}: {self.reason}\n  {self.device}\n  by {', '.join(self.blamed) or 'nothing alone'}"
 
 
 #: Choices of the reference port that no liberty here makes in its own way.
@@ -119,7 +119,9 @@ def _judge(seed: int, names: list[str], reference: bool, index: int) -> Result:
 
 
 def fewest(names: list[str], same: Callable[[list[str]], bool]) -> tuple[str, ...]:
-    """The fewest of these liberties with which the verdict stays the same."""
+    """The fewest of these liberties with which the verdict stays the same; none where it needs the cases before it."""
+    if not same(names):
+        return ()
     left = list(names)
     for name in names:
         fewer = [other for other in left if other != name]

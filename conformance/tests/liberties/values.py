@@ -9,13 +9,14 @@ from typing import Any, Optional, Union
 
 from fcvi.fc import codec
 
-from .manner import Config, Manner, Params, Refusal, liberty
+from .manner import Config, Manner, Params, Refusal, in_connect, liberty
 
 _NONE_16, _NONE_32 = 0xFFFF, 0xFFFF_FFFF
 _TO_THE_DEVICE = (
     "SEND_RQST", "WRITE_RQST", "READ_RQST", "SEND_RESP", "WRITE_RESP", "READ_RESP", "CONNECT_RESP2", "CONNECT_RESP3",
     "DISCONNECT_RQST", "DISCONNECT_RESP",
 )  # fmt: skip
+_HANDLE = 8  # of the handle in a connect payload (Tables 13 and 14)
 _OF_SETUP = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3", "DISCONNECT_RQST", "DISCONNECT_RESP")
 
 
@@ -183,12 +184,11 @@ class Handles(Manner):
         self._map = _Map(self.rng, 32, (_NONE_32,), self.kind)
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        name = {"CONNECT_RQST": "FCVI_RQST_HANDLE", "CONNECT_RESP1": "FCVI_RESP_HANDLE"}.get(kind)
-        if name is None or frame.header("Parameter") or len(frame.payload) < 12:  # it is in the first frame
+        at = in_connect(frame, kind, _HANDLE, 4)  # FCVI_RQST_HANDLE or FCVI_RESP_HANDLE
+        if at is None:
             return None
-        seen = frame.get("CONN", name)
-        assert isinstance(seen, int)
-        return [_put(frame.data, ("CONN", name, self._map.to(seen), frame.payload_offset))]
+        seen = self._map.to(int.from_bytes(frame.data[at : at + 4], "big"))
+        return [frame.data[:at] + seen.to_bytes(4, "big") + frame.data[at + 4 :]]
 
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
         if kind not in _TO_THE_DEVICE:

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from fcvi.fc import codec
 
-from .manner import Config, Manner, liberty
+from .manner import Config, Manner, in_connect, liberty
 
 _UNASSIGNED = 0xFFFF_FFFF
 
@@ -107,11 +107,12 @@ class DiscriminatorRest(Manner):
     """What stands in DISCRIM behind DISCRIM_LEN means nothing."""
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        if kind not in ("CONNECT_RQST", "CONNECT_RESP1") or len(frame.payload) < _INFO:
+        start = in_connect(frame, kind, 0, _INFO)
+        if start is None:
             return None
         buf = bytearray(frame.data)
         for address in _ADDRESSES:
-            at = frame.payload_offset + address
+            at = start + address
             used = min(buf[at + 3], 128)
             buf[at + 20 + used : at + 148] = self.rng.randbytes(128 - used)
         return [bytes(buf)]
@@ -128,7 +129,5 @@ class AnyConnectInfo(Manner):
         pics["connect_info"] = True
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        if kind not in ("CONNECT_RQST", "CONNECT_RESP1") or len(frame.payload) < _INFO + 256:
-            return None
-        at = frame.payload_offset + _INFO
-        return [frame.data[:at] + self.rng.randbytes(256) + frame.data[at + 256 :]]
+        at = in_connect(frame, kind, _INFO, 256)
+        return None if at is None else [frame.data[:at] + self.rng.randbytes(256) + frame.data[at + 256 :]]
