@@ -48,7 +48,8 @@ class Judged:
     blamed: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"seed {self.seed}: {self.verdict}: {self.case}: {self.reason}\n  {self.device}\n  by {', '.join(self.blamed) or 'nothing alone'}"
+        blamed = ", ".join(self.blamed) or "nothing alone"
+        return f"seed {self.seed}: {self.verdict}: {self.case}: {self.reason}\n  {self.device}\n  by {blamed}"
 
 
 #: Choices of the reference port that no liberty here makes in its own way.
