@@ -365,106 +365,6 @@ START_TEST(summaries)
 }
 END_TEST
 
-/* Whether a line ends with a value of zero: nothing but zeros, and the h of hexadecimal, behind the last
- * blank. */
-static bool is_zero(const char *line, size_t length)
-{
-    const size_t all = length;
-    while (length > 0 && (line[length - 1] == '0' || line[length - 1] == 'h'))
-        length--;
-    return length < all && length > 0 && line[length - 1] == ' ' &&
-           memchr(line + length, '0', all - length) != NULL;
-}
-
-static void check_set(const struct fcvi_frame *frame)
-{
-    static char text[32768], wanted[32768], set[32768];
-    char *out = wanted;
-    fcvi_print_text(frame, text, sizeof text);
-    for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        const size_t length = (size_t)(end - line);
-        if (is_zero(line, length))
-            continue;
-        memcpy(out, line, length + 1);
-        out += length + 1;
-    }
-    *out = '\0';
-    ck_assert_uint_eq(fcvi_print_set(frame, set, sizeof set), (size_t)(out - wanted));
-    ck_assert_str_eq(set, wanted);
-}
-
-START_TEST(text_without_what_is_zero)
-{
-    struct test t;
-    static const char *const frames[] = {
-        RESP2,
-        "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00000000 00000000 "
-        "00*12 00000042 " CONNECT("00000005", ADDR_A, ADDR_B),
-        "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00000000 00000000 "
-        "00*12 00000042 00*308",
-        "07 010100 00 010200 58 980000 02 01 0000 1234 8001 00000000 0000beef 08 80 0000 00000001 00000000",
-        "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 00*40",
-        "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 00*40 a0",
-        "000000",
-        "010200",
-    };
-    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
-        load(&t, frames[i], FCVI_SOF_I3, FCVI_EOF_T, FCVI_CRC_OK);
-        check_set(&t.frame);
-    }
-    load(&t, frames[1], 0, 0, 0);
-    memset(t.bytes + 24 + 32 + 12, 0, 296); /* addresses without a length, and so without words */
-    fcvi_decode(&(struct fcvi_input){t.bytes, t.frame.input.length, 0, 0, 0}, &t.frame, NULL);
-    check_set(&t.frame);
-    fcvi_print_set(&t.frame, t.out, sizeof t.out);
-    ck_assert_ptr_null(strstr(t.out, "HOST_ADD"));
-    load(&t, "000000", 0, 0, 0);
-    fcvi_print_set(&t.frame, t.out, sizeof t.out);
-    ck_assert_str_eq(t.out, "not a frame, 3 bytes\n");
-    load(&t, "06 010203 00 010400 08 290000 00 00 0000 1001 ffff 00000000 00*4", 0, 0, 0);
-    fcvi_print_set(&t.frame, t.out, sizeof t.out);
-    ck_assert_str_eq(t.out, "FCP, 28 bytes\n"
-                            " Frame_Header (5.8.1)\n"
-                            "     0       R_CTL                        06h  Unsolicited Command\n"
-                            "     1       D_ID                         010203h\n"
-                            "     5       S_ID                         010400h\n"
-                            "     8       TYPE                         08h  FCP\n"
-                            "     9.21    First_Sequence               1\n"
-                            "     9.19    End_Sequence                 1\n"
-                            "     9.16    Sequence Initiative          1\n"
-                            "     9.13-12 ACK_Form                     0  No assistance\n"
-                            "     9.7-6   Continue Sequence Condition  0  No information\n"
-                            "    13.1-0   Device_Header                0  None\n"
-                            "    16       OX_ID                        1001h\n"
-                            "    18       RX_ID                        FFFFh\n"
-                            " 4 further bytes\n");
-}
-END_TEST
-
-/* Of any bytes at all. */
-START_TEST(text_without_what_is_zero_of_anything)
-{
-    struct test t;
-    uint32_t state = 1;
-    for (unsigned round = 0; round < 20000; round++) {
-        load(&t,
-             round % 2
-                 ? RESP2
-                 : "02 010200 00 010100 58 290008 05 02 0000 1234 ffff 00000000 ffffffff 10 01 0000 00000000 "
-                   "00000000 00*12 00000042 " CONNECT("00000005", ADDR_A, ADDR_B),
-             0, 0, 0);
-        struct fcvi_input in = t.frame.input;
-        for (unsigned change = 0; change < 6; change++) {
-            state = state * 1664525 + 1013904223;
-            t.bytes[(state >> 8) % in.length] = (state >> 28) < 9 ? 0 : (uint8_t)(state >> 20);
-        }
-        in.length -= (state >> 4) % 64 < in.length && (state & 3) == 0 ? (state >> 4) % 64 : 0;
-        fcvi_decode(&in, &t.frame, NULL);
-        check_set(&t.frame);
-    }
-}
-END_TEST
-
 START_TEST(no_more_than_there_is_room_for)
 {
     struct test t;
@@ -472,8 +372,8 @@ START_TEST(no_more_than_there_is_room_for)
     memset(untouched, '#', sizeof untouched);
     load(&t, "010203", 0, 0, 0);
     size_t (*const print[])(const struct fcvi_frame *, char *, size_t) = {fcvi_print_text, fcvi_print_json,
-                                                                          fcvi_print_summary, fcvi_print_set};
-    for (int i = 0; i < 4; i++) {
+                                                                          fcvi_print_summary};
+    for (int i = 0; i < 3; i++) {
         size_t length = print[i](&t.frame, whole, sizeof whole);
         ck_assert_uint_eq(strlen(whole), length);
         for (size_t room = 0; room <= length + 2; room++) {
@@ -504,8 +404,6 @@ int main(void)
     tcase_add_test(tc, addresses_in_words);
     tcase_add_test(tc, names_of_delimiters);
     tcase_add_test(tc, summaries);
-    tcase_add_test(tc, text_without_what_is_zero);
-    tcase_add_test(tc, text_without_what_is_zero_of_anything);
     tcase_add_test(tc, no_more_than_there_is_room_for);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

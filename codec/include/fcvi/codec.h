@@ -159,9 +159,6 @@ size_t fcvi_encode(const struct fcvi_values *values, uint8_t *out, size_t capaci
  * the whole text has. */
 size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity);
 
-/** As fcvi_print_text, without fields and bytes that are zero and mean nothing in words. */
-size_t fcvi_print_set(const struct fcvi_frame *frame, char *out, size_t capacity);
-
 /** One JSON object (no newline):
  * {"kind","iu","length","sof","eof","crc","fields":[{"name","structure","within","byte",
  *  "size","bits":"hi-lo","value","text","clause"}],"payload":{"byte","length"},...}. As fcvi_print_text.

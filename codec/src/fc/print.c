@@ -63,23 +63,12 @@ static void say_two(struct fcvi_text *t, const char *first, const char *second)
 
 /* ---- one value ---- */
 
-static bool are_zero(const uint8_t *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (bytes[i] != 0)
-            return false;
-    return true;
-}
-
-/* all: with a value of zero, too, that has no meaning in words */
 static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
-                          const struct fcvi_value *v, bool all)
+                          const struct fcvi_value *v)
 {
     if (field->kind == FCVI_F_BLOB) {
         char words[FCVI_WORDS_MAX];
         size_t length = fcvi_words_of_bytes(v, words);
-        if (!all && length == 0 && are_zero(v->bytes, field->size))
-            return;
         fcvi_say_field(t, field, v->base);
         fcvi_say_bytes(t, v->bytes, field->size);
         if (length > 0 && (v->field == FCVI_INDEX_ADDR_DISCRIM || v->field == FCVI_INDEX_ADDR_REV1_DISCRIM))
@@ -88,8 +77,6 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, c
             fcvi_say(t, "  %.*s", (int)length, words);
     } else {
         const char *meaning = fcvi_meaning(frame, field, v->u);
-        if (!all && v->u == 0 && meaning == NULL)
-            return;
         fcvi_say_field(t, field, v->base);
         fcvi_say_number(t, field, v->u);
         if (meaning != NULL)
@@ -98,16 +85,14 @@ static void text_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, c
     fcvi_say_text(t, "\n");
 }
 
-static void say_rest(struct fcvi_text *t, const char *before, const uint8_t *bytes, size_t length, bool all)
+static void say_rest(struct fcvi_text *t, const char *before, const uint8_t *bytes, size_t length)
 {
-    if (!all && are_zero(bytes, length))
-        return;
     fcvi_say_text(t, before);
     fcvi_say_hex(t, bytes, length);
     fcvi_say_text(t, "\n");
 }
 
-static size_t print_text(const struct fcvi_frame *frame, char *out, size_t capacity, bool all)
+size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
     struct fcvi_text t = {out, capacity, 0};
     struct fcvi_values values;
@@ -127,8 +112,7 @@ static size_t print_text(const struct fcvi_frame *frame, char *out, size_t capac
         fcvi_say(&t, ", CRC %s", crc_name(frame->input.crc));
     fcvi_say_text(&t, "\n");
     if (fcvi_values_of(frame, &values) != 0) {
-        say_rest(&t, "     0       bytes                        ", frame->input.bytes, frame->input.length,
-                 all);
+        say_rest(&t, "     0       bytes                        ", frame->input.bytes, frame->input.length);
         return t.length;
     }
     unsigned structure = FCVI_S_COUNT, base = 0;
@@ -149,25 +133,15 @@ static size_t print_text(const struct fcvi_frame *frame, char *out, size_t capac
         base = v->base;
         bool silent = field->kind == FCVI_F_RSVD && v->u == 0;
         if (!silent)
-            text_of_value(&t, frame, field, v, all);
+            text_of_value(&t, frame, field, v);
     }
     if (values.rest_length > 0) {
         char before[64];
         snprintf(before, sizeof before, "  %4zu       data                         ", values.rest_offset);
         fcvi_say(&t, " %zu further bytes\n", values.rest_length);
-        say_rest(&t, before, values.rest, values.rest_length, all);
+        say_rest(&t, before, values.rest, values.rest_length);
     }
     return t.length;
-}
-
-size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacity)
-{
-    return print_text(frame, out, capacity, true);
-}
-
-size_t fcvi_print_set(const struct fcvi_frame *frame, char *out, size_t capacity)
-{
-    return print_text(frame, out, capacity, false);
 }
 
 static void json_of_bytes(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v)

@@ -31,9 +31,6 @@ class View(Shape):
     def text(self) -> str:
         """Every field, one a line, which begins with the number of its first byte."""
 
-    def fields_set(self) -> str:
-        """As text, but for the fields that are zero."""
-
     def json(self) -> dict[str, Any]:
         """"fields": an array of objects with "name", "byte", "size" and "bits"."""
 

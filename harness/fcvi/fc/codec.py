@@ -271,10 +271,6 @@ class Frame:
         """All fields in words."""
         return self._print(lib.fcvi_print_text)
 
-    def fields_set(self) -> str:
-        """Those fields in words that are not zero."""
-        return self._print(lib.fcvi_print_set)
-
     def json(self) -> dict[str, Any]:
         """All fields as data."""
         result: dict[str, Any] = json.loads(self._print(lib.fcvi_print_json))

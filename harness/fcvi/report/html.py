@@ -1,8 +1,8 @@
 """report.html: the run for people, in one file that needs nothing else.
 
 Every string is escaped by the template engine. The size is bounded: ladders of what is not a plain pass stand in the page
-while there is room (_FULL, _ALL), those of plain passes are deflated, several together, and unpacked by the page when one is
-opened (_PACKED_FULL, _PACKED_ALL), and for what is left there is one line a case.
+while there is room (_FULL with every field, _ALL), those of plain passes without fields are deflated, several together, and
+unpacked by the page when one is opened (_PACKED), and for what is left there is one line a case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .diff import NOT_TESTED
 from .json_report import WORST, requirement_verdicts
 
 _FULL, _ALL = 2 << 20, 4 << 20  # bytes of ladders in the page with every field, and of all of them
-_PACKED_FULL, _PACKED_ALL = 8 << 20, 10 << 20  # the same of packed ladders
+_PACKED = 10 << 20  # of packed ladders
 _IN_A_PACK = 32  # cases; they are unpacked together
 _PAGES = 40  # cases that have their steps in the page, as they run on the reference device
 _EFFORT = 4  # of zlib: less of it packs a fifth worse
@@ -68,7 +68,7 @@ def _environment(books: tuple[Protocol, ...]) -> Environment:
     clauses = {r.id: r.clause for r in load_requirements(books)}
     env.filters.update(
         seconds=seconds, duration=words.duration, timed=words.timed, anchor=anchor, is_web=is_web,
-        decoded=ladder.decoded, fields_set=ladder.fields_set,
+        decoded=ladder.decoded,
         with_clause=lambda f: {**dataclasses.asdict(f), "clause": clauses.get(f.requirement, ""), "at_bits": words.bits(f)},
     )  # fmt: skip
     env.globals["clauses"] = clauses
@@ -93,14 +93,13 @@ def _rank(result: Result) -> int:
 
 
 def _ladder(
-    result: Result, fields: str, explanation: Optional[explain.Explanation] = None, page: Sequence[steps.Row] = ()
+    result: Result, decode: bool, explanation: Optional[explain.Explanation] = None, page: Sequence[steps.Row] = ()
 ) -> str:
-    """The ladder of a case; fields: "all" of every frame with its bytes, "set" (those that are not zero), or "none". page: what
-    the case asks, step by step."""
+    """The ladder of a case; decode: with every field and byte of its frames. page: what the case asks, step by step."""
     rows = ladder.rows(result)
     text: str = environment().get_template("case.html.j2").render(
         page=page, key=steps.KEY, r=result,
-        rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), fields=fields,
+        rows=rows[: ladder.MOST_ROWS], left_off=max(0, len(rows) - ladder.MOST_ROWS), decode=decode,
         capture=stem(result.id) + ".pcapng", x=explanation, detail_only=False,
         named=list(dict.fromkeys([*result.broken, *result.requirements])),
     )  # fmt: skip
@@ -127,7 +126,7 @@ def _details(report: RunReport) -> dict[int, Markup]:
         if used >= _ALL:
             break
         asked = steps.of(results[index].id) if place < _PAGES else ()
-        page = _ladder(results[index], "all" if used < _FULL else "none", explain.explain(report, results[index]), asked)
+        page = _ladder(results[index], used < _FULL, explain.explain(report, results[index]), asked)
         used += len(page)
         found[index] = Markup(page)
     return found
@@ -145,11 +144,10 @@ def _packs(results: list[Result]) -> tuple[list[Markup], dict[int, tuple[int, in
     used = 0
     chosen = [i for i, r in enumerate(results) if _rank(r) == 2 and not _is_empty(r)]
     for start in range(0, len(chosen), _IN_A_PACK):
-        if used >= _PACKED_ALL:
+        if used >= _PACKED:
             break
         part = chosen[start : start + _IN_A_PACK]
-        fields = "set" if used < _PACKED_FULL else "none"
-        made.append(_pack([words.harmless(_ladder(results[i], fields)) for i in part]))
+        made.append(_pack([words.harmless(_ladder(results[i], False)) for i in part]))
         used += len(made[-1])
         places.update({index: (len(made) - 1, position) for position, index in enumerate(part)})
     return made, places
@@ -251,7 +249,7 @@ def render(report: RunReport) -> bytes:
         explained=lambda group: _explained(report, group), counts=text.counts(report),
         phases=phases.lines(phases.of(report.results, lambda: verdicts)), cases=cases, outside=outside,
         plain=len(report.results) - len(details) - len(places), packs=made,
-        bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED_FULL, _PACKED_ALL)],
+        bounds=[f"{size >> 20} MiB" for size in (_FULL, _ALL, _PACKED)],
         style=style, style_hash=style_hash, script=script, script_hash=script_hash,
     )  # fmt: skip
     return b"".join([encoded(words.harmless(piece)) for piece in page])  # as one string it would be copied several times

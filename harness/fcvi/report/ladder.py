@@ -10,7 +10,6 @@ from fcvi.engine.protocol import Line as Wire, View, protocol_of
 from fcvi.engine.results import Expectation, Finding, Result, TraceFrame
 
 MOST_ROWS = 300  # of one case; what follows is in its capture
-_LONGEST_LINE = 110  # of a frame's fields in the short form
 _MOST_HEX = 640  # bytes of a frame that are shown, unless a finding points further
 
 
@@ -157,12 +156,6 @@ def _bytes(finding: Finding, size: Optional[int]) -> set[int]:
     high, low = int(bits[1]), int(bits[2])
     length = max(size or 0, high // 8 + 1)
     return set(range(finding.byte + length - 1 - high // 8, finding.byte + length - low // 8))
-
-
-def fields_set(row: Row) -> str:
-    """The fields of a frame that are not zero, one a line, long ones cut off."""
-    assert row.view is not None
-    return "\n".join([line[:_LONGEST_LINE] for line in row.view.fields_set().splitlines()])
 
 
 def decoded(row: Row) -> dict[str, Any]:

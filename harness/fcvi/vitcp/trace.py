@@ -87,10 +87,6 @@ class _View:
         data = self._unit.data
         return "".join(f"{byte:3} {name}: {data[byte : byte + size].hex()}h\n" for name, byte, size in self._fields())
 
-    def fields_set(self) -> str:
-        """Those that are not zero."""
-        return "".join(line for line in self.text().splitlines(True) if line.rpartition(" ")[2].strip("0h\n"))
-
     def json(self) -> dict[str, Any]:
         """The fields as data."""
         data = self._unit.data

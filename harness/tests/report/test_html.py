@@ -154,13 +154,11 @@ def test_every_case_that_did_something_has_its_ladder(failing: Path) -> None:
             assert ladder_of.count("DUT to tester: ") + ladder_of.count("tester to DUT: ") >= result["frames"]
 
 
-def test_ladders_beyond_the_room_of_the_page_lose_their_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passes_beyond_the_room_of_the_page_lose_their_ladders(monkeypatch: pytest.MonkeyPatch) -> None:
     report = run(RunOptions(parse("ref"), select="5.3.*"))
-    monkeypatch.setattr(html, "_PACKED_FULL", 1)
     packs = unpacked(html.render(report).decode())
-    assert ["fields that are not zero" in "".join(pack) for pack in packs] == [True] + [False] * (len(packs) - 1)
     assert sum(map(len, packs)) == len(report.results) and len(packs) > 1
-    monkeypatch.setattr(html, "_PACKED_ALL", 1)
+    monkeypatch.setattr(html, "_PACKED", 1)
     assert len(unpacked(html.render(report).decode())) == 1
 
 
