@@ -6,10 +6,11 @@ import pytest
 
 from .liberties.strangers import BOOKS, chosen, main, run_device
 
-_A_FEW, _ALL = 12, 500
+#: The last one of VI/TCP sends a read in segments of 20 bytes, late: megabytes of the DUT protocol that are no flood.
+_A_FEW, _ALL = (*range(1, 12), 1108), 500
 
 
-@pytest.mark.parametrize("seed", range(1, 1 + _A_FEW))
+@pytest.mark.parametrize("seed", _A_FEW)
 @pytest.mark.parametrize("book", sorted(BOOKS))
 def test_a_stranger_fails_nothing(book: str, seed: int) -> None:
     counts, judged = run_device(book, seed, cases=6)

@@ -199,6 +199,7 @@ static void end_pdu(struct tcp_judge *t, struct side *s, enum fcvi_stream_step s
                          step == FCVI_STREAM_BROKEN ? &found : NULL);
     if (step == FCVI_STREAM_PDU) {
         pdu.data_length = (uint32_t)pdu.length - pdu.headers;
+        pdu.later = fcvi_vitcp_monitor_later(c->monitor, s->direction, &pdu);
         fcvi_pdu_check(&pdu, &found);
         struct fcvi_vitcp_seen seen = {&pdu, s->direction, s->begin, s->position, false, 0, 0, found.worst};
         note_received(s, &seen);

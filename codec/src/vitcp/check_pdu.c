@@ -20,6 +20,11 @@ static uint64_t get(const struct fcvi_pdu *s, enum fcvi_profile_field field)
     return fcvi_profile_get(s->profile, field, s->bytes);
 }
 
+static bool is_later(const struct fcvi_pdu *s)
+{
+    return s->later || fcvi_SEG_Data_Offset(s->bytes) != 0;
+}
+
 static void check_numbers(const struct fcvi_pdu *s, struct fcvi_findings *f)
 {
     uint64_t version = fcvi_SEG_Version(s->bytes), error = get(s, FCVI_P_SEG_VI_Error_Type);
@@ -44,8 +49,7 @@ static void check_headers(const struct fcvi_pdu *s, struct fcvi_findings *f)
 {
     enum fcvi_pdu_type pdu = (enum fcvi_pdu_type)s->pdu;
     struct fcvi_place place = FCVI_AT(0, SEG, Segment_Length);
-    if (fcvi_pdu_needs_rdma(pdu) && s->rdma == NULL && pdu != FCVI_PDU_READ_REQUEST &&
-        fcvi_SEG_Data_Offset(s->bytes) != 0)
+    if (fcvi_pdu_needs_rdma(pdu) && s->rdma == NULL && pdu != FCVI_PDU_READ_REQUEST && is_later(s))
         fcvi_report_parts(f, place, s->length, FCVI_NOTICE, "VITCP-3-05", "V10",
                           "a segment behind the first has no RDMA Header", "40 or more", 0);
     else if (fcvi_pdu_needs_rdma(pdu) && s->rdma == NULL)
@@ -88,7 +92,7 @@ static void check_write(const struct fcvi_pdu *s, struct fcvi_findings *f)
 {
     uint64_t total = fcvi_RDMA_RDMA_Length(s->rdma);
     bool last = get(s, FCVI_P_SEG_End_of_Message) != 0 && get(s, FCVI_P_SEG_Transmit_Error) == 0;
-    if (fcvi_SEG_Data_Offset(s->bytes) == 0 && (s->data_length > total || (last && s->data_length < total)))
+    if (!is_later(s) && (s->data_length > total || (last && s->data_length < total)))
         fcvi_report(f, FCVI_AT(FCVI_SEG_LENGTH, RDMA, RDMA_Length), total,
                     FCVI_BREACH("VITCP-3.2.1-04", "RDMA Length is not the number of bytes of the message",
                                 s->data_length));

@@ -100,7 +100,9 @@ static void t_say(struct tcp *t, const struct said *s)
     size_t length = build(s, bytes);
     struct fcvi_pdu pdu;
     struct fcvi_findings of_codec = {NULL, 0, 0, 0};
-    ck_assert_int_eq(fcvi_pdu_first(fcvi_profile_t0(), bytes, length, &pdu, &of_codec), FCVI_STREAM_PDU);
+    ck_assert_int_eq(fcvi_pdu_first(fcvi_profile_t0(), bytes, length, &pdu, NULL), FCVI_STREAM_PDU);
+    pdu.later = fcvi_vitcp_monitor_later(t->monitor, s->from, &pdu);
+    fcvi_pdu_check(&pdu, &of_codec);
     t->sent[s->from] += s->gap;
     uint64_t other = t->sent[!s->from];
     struct fcvi_vitcp_seen seen = {.pdu = &pdu,
@@ -248,6 +250,22 @@ static const struct {
       CLIENT_SAYS(.type = WRITE, .flags = END, .number = 1, .offset = 32, .data = 8, .rdma_length = 56)},
      {ASKED(ANY), TAKEN(ANY), CLIENT_SAYS(.type = WRITE, .number = 1, .data = 8, .rdma_length = 16),
       CLIENT_SAYS(.type = WRITE, .flags = END, .number = 1, .offset = 8, .data = 8, .rdma_length = 16)}},
+    {"RDMA segments without RDMA Header behind an empty one (V10)",
+     "VITCP-3-05",
+     FCVI_NOTICE,
+     {ASKED(ANY), TAKEN(ANY), CLIENT_SAYS(.type = WRITE, .number = 1, .rdma_length = 48),
+      CLIENT_SAYS(.type = WRITE, .number = 1, .data = 8, .rdma_length = 48),
+      CLIENT_SAYS(.type = WRITE, .flags = END, .number = 1, .offset = 24, .data = 8, .rdma_length = 48)},
+     {ASKED(ANY), TAKEN(ANY), CLIENT_SAYS(.type = WRITE, .number = 1, .rdma_length = 16),
+      CLIENT_SAYS(.type = WRITE, .number = 1, .data = 8, .rdma_length = 16),
+      CLIENT_SAYS(.type = WRITE, .flags = END, .number = 1, .offset = 8, .data = 8, .rdma_length = 16)}},
+    {"the last of two RDMA segments without RDMA Header (V10)",
+     "VITCP-3-05",
+     FCVI_NOTICE,
+     {ASKED(ANY), TAKEN(ANY), CLIENT_SAYS(.type = WRITE, .number = 1, .rdma_length = 24),
+      CLIENT_SAYS(.type = WRITE, .flags = END, .number = 1, .data = 8, .rdma_length = 24)},
+     {ASKED(ANY), TAKEN(ANY), CLIENT_SAYS(.type = WRITE, .number = 1, .rdma_length = 8),
+      CLIENT_SAYS(.type = WRITE, .flags = END, .number = 1, .data = 8, .rdma_length = 8)}},
     {"a NOP inside a message",
      "VITCP-2.2.2.2.3-08",
      FCVI_NOTICE,

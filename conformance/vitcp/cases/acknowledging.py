@@ -118,7 +118,7 @@ def completes(t: Scenario) -> None:
     t.on_purpose("VITCP-3.1-34")
     nop(link, ack=(last.number + 1000) & MASK32)
     no_completion(link, "send", "VITCP-3.1-40", "by the ACK of something else", t.nop_bound_us // 4)
-    link.ack = last.number
+    link.acknowledged = last.number
     if by in ("nop", "cumulative"):
         nop(link)
     elif by == "send":

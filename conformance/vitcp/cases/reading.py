@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from fcvi.engine.case import case
 from fcvi.vitcp.scenario import Scenario
-from fcvi.vitcp.wire import END, MASK32, READ_REQUEST, WRITE
+from fcvi.vitcp.wire import END, MASK32, READ_REQUEST, READ_RESPONSE, WRITE
 
 from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, Link, connect, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
-    acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register, respond, response,
-    segments,
-    send, sent, write,
+    A_LITTLE, acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register, respond,
+    response, segments, send, sent, wants_more, write,
 )  # fmt: skip
 
 _RELIABLE = (DELIVERY, RECEPTION)
 # Bytes of each read, where the MTU allows it: a few fill the first window (stream.window begins at 65,536), and those behind wait.
 _SIZE = 30_000
-_A_LITTLE = 100_000  # bytes of a stream that the tester takes at once
 
 
 @case(
@@ -47,7 +45,7 @@ def flood(t: Scenario) -> None:
     if t.params["what"] == "deregistered":
         known.padding_due = known.error_due = True
         t.call("VipDeregisterMem", mem=source.mem)
-    _let_in(t, link, count * size)
+    _let_in(t, link, asked)
     found = [m for m in link.stream.watch.messages if m.ended]
     for one in found:
         good = bytes(one.payload) == data[:size]
@@ -62,18 +60,23 @@ def flood(t: Scenario) -> None:
     t.control("a Send was received")
 
 
-def _let_in(t: Scenario, link: Link, size: int) -> None:
+def _let_in(t: Scenario, link: Link, asked: list[int]) -> None:
     """Take what was held back, a little at a time: in segments of a few bytes, which 2.2.2.2.3 allows, it is megabytes of the DUT
     protocol, and a device that sends them all at once on our word floods nobody.
     """
-    for _ in range(size):
-        t.tester.grant(link.stream, _A_LITTLE)
-        t.wait(t.nop_bound_us // 100)
-        granted = link.stream.granted
-        if link.stream.over or granted is None or granted >= _A_LITTLE:
-            break
-    t.tester.grant(link.stream, None)
-    t.wait(t.nop_bound_us)
+    stream, before = link.stream, -1
+
+    def answered() -> bool:
+        found = [m for m in stream.watch.messages if m.kind == READ_RESPONSE and m.ended]
+        return stream.over or {m.number for m in found} >= {*asked}
+
+    def used() -> bool:
+        return answered() or wants_more(stream)
+
+    while not answered() and stream.received > before:  # what goes on coming is not absent
+        before = stream.received
+        t.tester.grant(stream, A_LITTLE)
+        t.owed(used)
 
 
 @case(

@@ -11,7 +11,7 @@ from fcvi.engine.upper_tester import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.stream import Received, Stream
-from fcvi.vitcp.wire import ACCEPT, FLOW_CONTROL, MASK32, REQUEST, Pdu
+from fcvi.vitcp.wire import ACCEPT, FLOW_CONTROL, MASK32, READ_RESPONSE, REQUEST, Pdu
 
 REGISTRY = Registry("VI/TCP")
 CLIENT, SERVER = "dut-client", "dut-server"
@@ -62,9 +62,10 @@ class Link:
     answer: Received  # the Connect Request or Connect Accept of the DUT
     first: int  # Message Number of the tester's next message
     rx: int  # what the tester says to have posted
-    ack: int
+    behind: int  # so far is Message ACK behind what the DUT may begin with, until a message is acknowledged
     flow_control: bool
     window: int  # of reads, as the DUT offers it
+    acknowledged: Optional[int] = None  # the DUT's message that the tester has acknowledged last
     taken: int = 0  # messages of the DUT that the case has looked at
     posts: list[int] = field(default_factory=list)  # when each receive Descriptor was posted to the connection
     floors: Deque[int] = field(default_factory=deque)  # those that had been taken up when each send Descriptor was posted (V61)
@@ -81,6 +82,16 @@ class Link:
         """Receive Descriptors that the DUT must know of by now: queues are processed on their own (V61)."""
         since = self.t.now_us - self.t.nop_bound_us
         return self.stream.watch.known.early + sum(at <= since for at in self.posts)
+
+    @property
+    def ack(self) -> int:
+        """Message ACK of what the tester sends now. Until it has acknowledged a message it names none (V16): far behind the first
+        that came. Before one has come the number of the CE PDU is the best guess, though it says nothing (V17).
+        """
+        if self.acknowledged is not None:
+            return self.acknowledged
+        came = next((m.number for m in self.stream.watch.messages if m.kind != READ_RESPONSE), self.answer.pdu.number)
+        return (came - self.behind) & MASK32
 
     @property
     def reliable(self) -> bool:
@@ -258,8 +269,8 @@ def connect(
     known = stream.watch.known
     known.reliable, known.delivery, known.flow_control = level != UNRELIABLE, level == DELIVERY, both
     known.posted = known.floor = known.early = posted
-    link = Link(t, vi, stream, role, level, min(mtu, own), theirs, number, rx, 0, both, ce.window)
-    link.ack = filler(t, link)
+    behind = 0x40000000 + t.rng.randrange(1 << 16)
+    link = Link(t, vi, stream, role, level, min(mtu, own), theirs, number, rx, behind, both, ce.window)
     link.completions = {queue: len(t.completed(vi, queue)) for queue in ("send", "recv")}
     return link
 
@@ -267,11 +278,6 @@ def connect(
 def default_level(t: Scenario) -> str:
     """The highest level that the device has."""
     return next((level for level in (RECEPTION, DELIVERY, UNRELIABLE) if t.pics[OF_LEVEL[level]]), RECEPTION)
-
-
-def filler(t: Scenario, link: Link) -> int:
-    """A Message ACK that names none of the DUT's messages: far behind whatever it may begin with (V16)."""
-    return (link.answer.pdu.number - 0x40000000 - t.rng.randrange(1 << 16)) & MASK32
 
 
 def _called(

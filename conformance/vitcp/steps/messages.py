@@ -11,6 +11,7 @@ from fcvi.engine.scenario import NotThere
 from fcvi.engine.upper_tester import Completion
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.stream import Stream
 from fcvi.vitcp.watch import Message
 from fcvi.vitcp.wire import END, IMMEDIATE, MASK16, MASK32, NOP, READ_REQUEST, READ_RESPONSE, SEND, WRITE, Pdu
 
@@ -19,7 +20,7 @@ from .connection import Link
 GUARD = 0xEE
 _BEHIND = 32  # guard bytes behind a posted buffer
 _READ_AT_ONCE = 30_000
-_A_LITTLE = 100_000  # bytes of a stream that are taken at once where the tester does not take all
+A_LITTLE = 100_000  # bytes of a stream that are taken at once where the tester does not take all
 _PERIOD = 128 * 128 - 1  # the pattern repeats, and not at 2^16
 
 
@@ -249,7 +250,7 @@ def post_send(
 def one_at_a_time(link: Link) -> bool:
     """Acknowledge the message that came last, if that was not done: a provider may send the next one only then (V79)."""
     found = link.stream.watch.messages
-    if not link.reliable or not found or not found[-1].ended or found[-1].number == link.ack:
+    if not link.reliable or not found or not found[-1].ended or found[-1].number == link.acknowledged:
         return False
     link.t.step("the tester acknowledges what came, since nothing more comes")
     acknowledge(link, found[-1].number)
@@ -265,6 +266,11 @@ def come(link: Link, count: int) -> bool:
     return True
 
 
+def wants_more(stream: Stream) -> bool:
+    """Whether most of what the DUT may send on a stream has come."""
+    return stream.granted is not None and stream.granted < A_LITTLE // 2
+
+
 def message(
     link: Link, kind: int, payload: Optional[bytes], requirement: str, why: str = "", length: int = 0
 ) -> Message:
@@ -273,8 +279,8 @@ def message(
     size = length if payload is None else len(payload)
 
     def come() -> bool:
-        if link.stream.granted is not None and link.stream.granted < _A_LITTLE // 2:
-            t.tester.grant(link.stream, _A_LITTLE)
+        if wants_more(link.stream):
+            t.tester.grant(link.stream, A_LITTLE)
         return len(found) > link.taken and (found[link.taken].ended or (
             len(found[link.taken].payload) >= size and link.taken + 1 < len(found)
         ))
@@ -351,7 +357,7 @@ def check_immediate(link: Link, now: Message, immediate: Optional[int]) -> None:
 
 def acknowledge(link: Link, number: int) -> None:
     """A NOP of the tester with this Message ACK."""
-    link.ack = number
+    link.acknowledged = number
     nop(link)
 
 

@@ -35,12 +35,14 @@ class Monitor:
         """The PDU at the beginning of these bytes; how many it has, 0 when none is whole."""
         keep = ffi.from_buffer("uint8_t[]", data)
         self._findings.count = self._findings.worst = 0
-        step = lib.fcvi_pdu_first(self._profile, keep, len(data), self._pdu, self._findings)
+        step = lib.fcvi_pdu_first(self._profile, keep, len(data), self._pdu, ffi.NULL)
         if step == lib.FCVI_STREAM_BROKEN:
             self._lost = True
             lib.fcvi_vitcp_monitor_lost(self._monitor, direction)
         if step != lib.FCVI_STREAM_PDU:
             return 0
+        self._pdu.later = lib.fcvi_vitcp_monitor_later(self._monitor, direction, self._pdu)
+        lib.fcvi_pdu_check(self._pdu, self._findings)
         length = int(self._pdu.length)
         seen = ffi.new("struct fcvi_vitcp_seen *", {
             "pdu": self._pdu, "direction": direction, "begin": begin, "end": begin + length, "worst": self._findings.worst,

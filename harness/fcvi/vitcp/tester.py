@@ -281,8 +281,9 @@ class Tester:
         if len(rest) < 4:
             return False
         version, kind, length = self.numbers.header(rest)
-        later = kind in wire.RDMA and length >= wire.HEADER and any(rest[4:8])  # it may leave out its RDMA Header (V10)
-        if kind not in wire.NAMES or (length < wire.least_length(kind) and not (later or wire.HEADER <= length > len(rest))):
+        if kind not in wire.NAMES or (length < wire.least_length(kind) and not (length >= wire.HEADER and (
+            length > len(rest) or (kind in wire.RDMA and stream.watch.goes_on(kind, rest))  # without RDMA Header (V10)
+        ))):  # fmt: skip
             self._rubbish(stream, version, kind, length)
             return True
         if len(rest) < length:

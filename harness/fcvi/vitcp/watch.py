@@ -96,6 +96,11 @@ class Watch:
         self._segment(message, one)
         return message
 
+    def goes_on(self, kind: int, data: bytes) -> bool:
+        """Whether these bytes begin a segment behind the first one of a message, which may have been empty (2.2.2.2.3)."""
+        number = int.from_bytes(data[12:16], "big")
+        return any(data[4:8]) or any((m.kind, m.number, m.ended) == (kind, number, False) for m in self.messages)
+
     # ---- the header ----
 
     def _see(self, row: str) -> None:

@@ -33,6 +33,10 @@ void fcvi_vitcp_monitor_tester(struct fcvi_vitcp_monitor *monitor, unsigned dire
 /** Bytes of a direction are missing, and no PDU of it follows. */
 void fcvi_vitcp_monitor_lost(struct fcvi_vitcp_monitor *monitor, unsigned direction);
 
+/** Whether a PDU of a direction goes on with a message that has begun, for the `later` of the PDU. */
+bool fcvi_vitcp_monitor_later(const struct fcvi_vitcp_monitor *monitor, unsigned direction,
+                              const struct fcvi_pdu *pdu);
+
 /** A whole PDU. The headers have to be there; data is not looked at. */
 struct fcvi_vitcp_seen {
     const struct fcvi_pdu *pdu; /* data_length is that of the whole PDU */

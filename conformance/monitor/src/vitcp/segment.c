@@ -144,6 +144,12 @@ static void same_target(const struct vitcp_now *n, const struct vitcp_message *m
                               m->odd_value, odd[m->odd].id, odd[m->odd].words, NULL, first[m->odd]);
 }
 
+static void without_headers(const struct vitcp_now *n, const struct vitcp_message *m)
+{
+    fcvi_vitcp_monitor_notice(n, AT(Data_Offset), fcvi_SEG_Data_Offset(n->pdu->bytes), "VITCP-3-05", "V10",
+                              "RDMA segments behind the first have no RDMA Header", m->sum);
+}
+
 static void go_on(const struct vitcp_now *n, struct vitcp_message *m)
 {
     const struct fcvi_pdu *p = n->pdu;
@@ -159,8 +165,7 @@ static void go_on(const struct vitcp_now *n, struct vitcp_message *m)
         return;
     }
     if (!with && m->with_header)
-        fcvi_vitcp_monitor_notice(n, AT(Data_Offset), offset, "VITCP-3-05", "V10",
-                                  "RDMA segments behind the first have no RDMA Header", m->sum);
+        without_headers(n, m);
     if (with && p->pdu == FCVI_PDU_WRITE && p->rdma != NULL)
         note_target(n, m, offset);
     m->with_header = with && (p->pdu == FCVI_PDU_SEND || p->rdma != NULL);
@@ -183,6 +188,8 @@ static bool has(const struct vitcp_message *m, uint64_t total)
 
 static void end_write(const struct vitcp_now *n, const struct vitcp_message *m)
 {
+    if (m->with_header && m->sum != m->total && m->sum_without == m->total && !m->failed)
+        without_headers(n, m);
     if (m->segments > 1 && !has(m, m->total) && !m->failed)
         fcvi_vitcp_monitor_breach(
             n, fcvi_vitcp_monitor_place("Segment Length", FCVI_SEG_Segment_Length_BYTE, 2), bytes_of(m),
@@ -258,11 +265,23 @@ static void note_begin(const struct vitcp_now *n, uint32_t number)
     }
 }
 
+static bool is_of(const struct vitcp_message *m, const struct fcvi_pdu *p)
+{
+    return m->open && m->pdu == p->pdu && m->number == (uint32_t)fcvi_SEG_Message_Number(p->bytes);
+}
+
+bool fcvi_vitcp_monitor_later(const struct fcvi_vitcp_monitor *m, unsigned direction,
+                              const struct fcvi_pdu *p)
+{
+    const struct vitcp_side *s = &m->side[direction];
+    return is_of(&s->message, p) || is_of(&s->response, p);
+}
+
 static void message(const struct vitcp_now *n, uint32_t number)
 {
     struct vitcp_side *s = n->from;
     struct vitcp_message *m = &s->message;
-    const bool same = m->open && m->pdu == n->pdu->pdu && m->number == number;
+    const bool same = is_of(m, n->pdu);
     const uint64_t before = same ? bytes_of(m) : 0;
     m->immediate_now = false;
     if (same) {
@@ -310,7 +329,7 @@ static void respond(const struct vitcp_now *n, uint32_t number)
 {
     struct vitcp_message *m = &n->from->response;
     struct vitcp_read *r = n->to->unsettled ? NULL : find_read(n->to, number);
-    if (m->open && m->number == number) {
+    if (is_of(m, n->pdu)) {
         go_on(n, m);
     } else {
         const bool unasked = n->informed && !n->to->unread && (r == NULL || r->end > n->seen->acknowledged);

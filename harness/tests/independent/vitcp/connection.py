@@ -81,7 +81,7 @@ class Connection:
         self.base = port.first_number(vi)
         if port.choose("ce_number") == "counted":
             self.base += 1
-        self.numbers = {kind: self.base for kind in (SEND, READ_REQUEST, WRITE)}
+        self.numbers = {kind: self.base for kind in (SEND, READ_REQUEST, WRITE, NOP)}
         self.unacked: List[Outgoing] = []
         self.reads: List[Outgoing] = []
         self.queue: List[Outgoing] = []  # Read Responses that are due
@@ -473,7 +473,7 @@ class Connection:
 
     def nop_number(self) -> int:
         """The Message Number of a NOP, which takes one or does not (V17)."""
-        return self.take_number(SEND) if self.port.choose("nop_number") == "counted" else self.numbers[SEND]
+        return self.take_number(NOP) if self.port.choose("nop_number") == "counted" else self.numbers[SEND]
 
     # ---- in ----
 

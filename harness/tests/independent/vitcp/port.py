@@ -72,7 +72,8 @@ class Port:
 
     def incoming(self, name: str, remote: Tuple[bytes, int], local: Tuple[bytes, int]) -> None:
         """A SYN has come (4.3)."""
-        listening = self.listening and (self.choose("listen") == "create" or bool(self.waits) or bool(self.conns))
+        peers = any(vi.attempt is not None and vi.attempt.peer for vi in self.vis.values())  # one of the two is passive (4)
+        listening = self.listening and (self.choose("listen") == "create" or bool(self.waits or self.conns) or peers)
         if self.bad("listens-never") or (self.bad("no-ipv6-server") and not local[0].startswith(bytes(10))):
             listening = False
         if local[1] != self.port or local[0] not in self.hosts or not listening or (
