@@ -36,8 +36,8 @@ struct fcvi_pdu {
     uint16_t there;  /* bytes of the PDU that are there: Segment Length, or less with MORE */
     uint8_t headers; /* bytes of headers: 24, 40 or 68; 0 before all of them are there */
     uint8_t pdu;     /* enum fcvi_pdu_type; FCVI_PDU_NONE until two bytes are there */
-    bool later;      /* who follows the stream knows that it goes on with a message: its Data Offset alone does not
-                        tell where the segments before it were empty */
+    bool later; /* who follows the stream knows that it goes on with a message: its Data Offset alone does not
+                   tell where the segments before it were empty */
 };
 
 /** Take the first PDU of a stream that begins at `bytes` and of which `length` bytes have come. findings may

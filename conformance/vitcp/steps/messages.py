@@ -361,8 +361,9 @@ def acknowledge(link: Link, number: int) -> None:
     nop(link)
 
 
-def sent(link: Link, requirement: str = "VITCP-3.1-40") -> Completion:
-    """The next send Descriptor completes well."""
+def sent(link: Link) -> Completion:
+    """The next send Descriptor completes well: by the ACK at Reliable Reception (3.1-40), without one at Unreliable Delivery."""
+    requirement = "VITCP-3.1-40" if link.reliable else "VITCP-3.1-45"
     done = completion(link, "send", requirement, "for a message that was acknowledged" if link.reliable else "for a message sent")
     link.t.require(done.good, requirement, "the send Descriptor is in error", sorted(done.status), "no error bit")
     return done

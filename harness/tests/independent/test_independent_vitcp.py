@@ -31,12 +31,15 @@ from ..inside import run_all as run_against
 
 CAREFUL = ("one_at_a_time=yes response_delay=1000 receive_window=as-read recv_delay=900000 completion_delay=30000",
            "read_window=0 most_vis=1 largest=32768 handles=reused receive_window=slowly placing=backwards told_level=delivery",
-           "police=yes lacks=server listen=wait keepalive=300000 source_port=same close=fin-reset numbers_begin=go-on request_delay=30000",
+           "police=yes lacks=server listen=wait keepalive=300000 "
+           "source_port=same close=fin-reset numbers_begin=go-on request_delay=30000",
            "send_delay=30000 pace=500 cut=100 accept_delay=1000",
            "completion_order=processing retry_us=2800000 error_at_delivery=silent",
            "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost",
-           "division=empty-last unused=rubbish first_number=2147483647 security=16 memory=high more_nops=yes code_beside_good=9 lingers=300000")
-OTHER_READINGS = ("rdma_header=first division=empty-first", "nop_number=counted", "count=each-type nop_number=counted", "immediate=first", "compare=text",
+           "division=empty-last unused=rubbish first_number=2147483647 security=16 "
+           "memory=high more_nops=yes code_beside_good=9 lingers=300000")
+OTHER_READINGS = ("rdma_header=first division=empty-first", "nop_number=counted", "count=each-type nop_number=counted",
+                  "immediate=first", "compare=text",
                   "conn_lost=silent behind_discriminator=rubbish", "ack_at_delivery=arbitrary",
                   "gone_in_pending=connects", "pending=ends")  # fmt: skip
 #: Cases by which alone a reading shows: they are in every share.
