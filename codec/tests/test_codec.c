@@ -359,11 +359,18 @@ START_TEST(frames_of_fc_2)
     decode(&t);
     ck_assert_int_eq(find(&t, "FCVI-5.8.1-01")->cls, FCVI_MALFORMED);
     t.input.crc = FCVI_CRC_OK;
-    uint8_t invalid[] = {FCVI_EOF_NI, FCVI_EOF_A};
-    for (int i = 0; i < 2; i++) {
-        t.input.eof = invalid[i];
+    struct {
+        uint8_t eof;
+        const char *text;
+    } invalid[] = {
+        {FCVI_EOF_NI, "EOFni"}, {FCVI_EOF_DTI, "EOFdti"}, {FCVI_EOF_RTI, "EOFrti"}, {FCVI_EOF_A, "EOFa"}};
+    for (int i = 0; i < 4; i++) {
+        char out[16384];
+        t.input.eof = invalid[i].eof;
         decode(&t);
         ck_assert_str_eq(find(&t, "FCVI-5.8.1-01")->field, "EOF");
+        fcvi_print_text(&t.frame, out, sizeof out);
+        ck_assert_ptr_nonnull(strstr(out, invalid[i].text));
     }
     t.input.eof = FCVI_EOF_N; /* class 3: the Sequence ends, the EOF says it does not */
     decode(&t);

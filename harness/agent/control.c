@@ -389,8 +389,7 @@ static void *watch(void *context)
 /* A call of the agent's own; NULL when it fails. Steals given. */
 static json_t *made(struct api *api, api_function *call, json_t *given)
 {
-    struct params p = {.object = given};
-    json_t *result = call(api, &p);
+    json_t *result = call(api, &(struct params){.object = given});
     json_decref(given);
     if (result != NULL && succeeded(result))
         return result;

@@ -119,7 +119,7 @@ static struct stranger *door_first(struct door *d)
     for (int i = 0; i < DOOR_STRANGERS; i++) {
         struct stranger *s = &d->strangers[i];
         unsigned count = s->fd >= 0 && i != d->ready ? door_neighbours(d, s) : 0;
-        if (count > most || (count > 0 && count == most && s->until_ms < first->until_ms)) {
+        if (count > most || (first != NULL && count == most && s->until_ms < first->until_ms)) {
             first = s;
             most = count;
         }

@@ -142,7 +142,7 @@ void fcvi_vi_place_ascending(uint8_t *at, const uint8_t *bytes, uint32_t length)
         uint64_t eight;
         uint32_t four;
         uint16_t two;
-        while ((uintptr_t)at % size != 0)
+        while (((uintptr_t)at & (size - 1)) != 0)
             size /= 2;
         switch (size) {
         case 8:
