@@ -18,6 +18,9 @@ struct sender {
     uint64_t valid, invalid; /* by the EOF */
     uint64_t answered;       /* good frames to it that go on with an Exchange: others took what it sent */
     uint32_t ox_id;          /* of its latest frame with a bad CRC */
+    uint32_t confirms;       /* to whom one of them ended a Connection Setup; 0: none did */
+    uint32_t handle;         /* the FCVI_HANDLE that one of them gave; 0: none did */
+    uint32_t logged_in;      /* whose PLOGI one of them accepted, which was not sent again; 0: nobody's */
     bool took;               /* a good frame answered that one */
 };
 
@@ -100,7 +103,45 @@ static struct sender *of(struct point *p, uint32_t network, uint32_t id)
     return NULL;
 }
 
-enum { BLS = 0x80 };
+enum { BLS = 0x80, FCVI = 0x58, DATA = 0x01, CONTROL = 0x02, REPLY = 0x03, COMMAND = 0x06 }; /* R_CTL, TYPE */
+enum { CONNECT_RQST = 0x10, RESP1 = 0x18, RESP3 = 0x1A };
+enum { ELS_REQUEST = 0x22, ELS_REPLY = 0x23, LS_ACC = 0x02, PLOGI = 0x03, LOGIN_LENGTH = 140 };
+enum { HANDLE_AT = 24, COMMAND_AT = 24, OPCODE_AT = 28, RESP_HANDLE_AT = 64 };
+
+static uint32_t word(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* What a damaged frame would say, if it were not damaged, that its receiver needs to go on. */
+static void keep(struct sender *by, const struct fcvi_input *f)
+{
+    by->ox_id = (uint32_t)fcvi_FC_OX_ID(f->bytes);
+    if (f->bytes[0] == ELS_REPLY && f->length >= LOGIN_LENGTH && f->bytes[COMMAND_AT] == LS_ACC)
+        by->logged_in = (uint32_t)fcvi_FC_D_ID(f->bytes);
+    if (f->bytes[0] != REPLY || f->bytes[8] != FCVI || f->bytes[13] != 2 || f->length <= OPCODE_AT)
+        return;
+    if (f->bytes[OPCODE_AT] == RESP3)
+        by->confirms = (uint32_t)fcvi_FC_D_ID(f->bytes);
+    else if (f->bytes[OPCODE_AT] == RESP1 && f->length >= RESP_HANDLE_AT + 4)
+        by->handle = word(f->bytes + RESP_HANDLE_AT);
+}
+
+/* A requester sends Messages only when FCVI_CONNECT_RESP3 came (8.2), and to the FCVI_HANDLE that
+ * FCVI_CONNECT_RESP1 gave (6.9.3), and it asks for a Connection only when its PLOGI was accepted (7.7.1): who
+ * does has taken them. */
+static bool goes_on(const struct sender *to, const struct fcvi_input *f)
+{
+    const uint32_t s_id = (uint32_t)fcvi_FC_S_ID(f->bytes);
+    if (f->bytes[8] != FCVI || f->length <= OPCODE_AT)
+        return false;
+    if (f->bytes[0] == CONTROL)
+        return to->logged_in != 0 && to->logged_in == s_id && f->bytes[OPCODE_AT] == CONNECT_RQST;
+    if (f->bytes[0] != DATA && f->bytes[0] != COMMAND)
+        return false;
+    return (to->confirms != 0 && to->confirms == s_id) ||
+           (to->handle != 0 && to->handle == word(f->bytes + HANDLE_AT));
+}
 
 static void look_at(struct point *p, const struct capture_record *r)
 {
@@ -112,16 +153,20 @@ static void look_at(struct point *p, const struct capture_record *r)
     by->good += f->crc == FCVI_CRC_OK;
     by->bad += f->crc == FCVI_CRC_BAD;
     by->constant += f->crc == FCVI_CRC_BAD && is_constant(r);
-    const uint32_t ox_id = (uint32_t)fcvi_FC_OX_ID(f->bytes);
-    by->ox_id = f->crc == FCVI_CRC_BAD ? ox_id : by->ox_id;
+    if (f->crc == FCVI_CRC_BAD)
+        keep(by, f);
     by->valid += is_valid(f->eof);
     by->invalid += is_invalid(f->eof);
     struct sender *to = of(p, r->network, (uint32_t)fcvi_FC_D_ID(f->bytes));
-    if (to == NULL || f->crc == FCVI_CRC_BAD || fcvi_FC_First_Sequence(f->bytes) ||
-        (f->bytes[0] & 0xF0) == BLS)
+    if (to == NULL || f->crc == FCVI_CRC_BAD)
+        return;
+    to->took |= good && goes_on(to, f);
+    if (f->bytes[0] == ELS_REQUEST && f->length > COMMAND_AT && f->bytes[COMMAND_AT] == PLOGI)
+        to->logged_in = 0;
+    if (fcvi_FC_First_Sequence(f->bytes) || (f->bytes[0] & 0xF0) == BLS)
         return;
     to->answered += good;
-    to->took |= good && to->bad != 0 && to->ox_id == ox_id;
+    to->took |= good && to->bad != 0 && to->ox_id == fcvi_FC_OX_ID(f->bytes);
     p->invalid_answers += is_invalid(f->eof);
 }
 

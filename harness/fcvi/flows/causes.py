@@ -6,6 +6,7 @@ look alike, the cause has both names, and the text says so. Clauses are those of
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Iterator, Optional
 
 from . import scan as why
@@ -58,7 +59,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             found = [c for c in found if c.flow not in (stray, cause.flow) or c.is_known]
             unknown = [flow for flow in unknown if flow not in (stray, cause.flow)]
             found.append(cause)
-    found += _damage(table, flows, found)
+    found += _damage(table, found, found or unknown)
     grouped: dict[tuple[str, ...], Cause] = {}
     for cause in sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0)):
         if cause.names in grouped:
@@ -312,14 +313,34 @@ def _old_edition(table: Table) -> Iterator[Cause]:
         yield Cause(("edition-mismatch",), PROVEN, text, "the firmware versions of both adapters", frames[:4])
 
 
-def _damage(table: Table, flows: list[Flow], found: list[Cause]) -> Iterator[Cause]:
+def _unsure(table: Table, bad: list[Step]) -> list[Step]:
+    """Damaged frames of ports of which no good one is here: the capture point may have made that. A port that asks again and hears
+    nothing was not understood."""
+    good = {(s.sender, s.target) for s in table.events if s.name != "damaged frame"}
+    for flow in table.flows.values():
+        good |= {(s.sender, s.target) for s in flow.steps}
+        way = table.scan.at(flow.index).way
+        good |= {(flow.ids[side], flow.ids[1 - side]) for side in (0, 1) if way[side].frames}
+    heard = {sender for sender, _ in good}
+    asked = Counter((s.sender, s.target) for s in bad if s.what["R_CTL"] == "22h")
+    return [s for s in bad if s.sender not in heard and ((s.target, s.sender) in good or asked[s.sender, s.target] < 2)]
+
+
+def _damage(table: Table, found: list[Cause], failed_at_all: object) -> Iterator[Cause]:
     """Damage between frames of Connections that failed; a damaged frame's own fields prove nothing."""
     bad = [s for s in table.events if s.name == "damaged frame"]
+    unsure = [] if failed_at_all else _unsure(table, bad)
+    if unsure:
+        who = ", ".join(sorted({f"{s.sender:06X}" for s in unsure}))
+        table.said.append(f"No frame of {who} has a right CRC (first {table.scan.where(unsure[0].number)}), and nothing failed: "
+                          "whether a link damaged them, or the CRC had not been computed where the capture was taken, is not "
+                          "known.")  # fmt: skip
+    count = int(table.scan.tally.damaged) - len(unsure)
+    bad = [s for s in bad if s not in unsure]
     if not bad:
         return
     failed = [c for c in found if c.flow is not None and c.name in _LOSSES and c.frames]
     near = [c for c in failed if c.flow is not None and any(c.flow.first_us <= s.time_us <= c.flow.last_us for s in bad)]
-    count = int(table.scan.tally.damaged)
     text = f"{count} frame{' has' if count == 1 else 's have'} a wrong CRC or {'is' if count == 1 else 'are'} marked invalid."
     if near:
         text += " A Connection failed as it does when such a frame is missing."

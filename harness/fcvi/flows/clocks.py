@@ -70,6 +70,7 @@ _TURNS = {
     0x1A: (1, 3), 0x12: (2, 0), 0x1B: (2, 1),
 }  # fmt: skip
 _MESSAGES, _ELS, _BLS = 0, 3, 4
+_F_PORT = 0xFFFFFE
 
 
 def _entry(place: int, record: Record) -> Optional[Entry]:
@@ -89,6 +90,8 @@ def _entry(place: int, record: Record) -> Optional[Entry]:
         return None
     sender, target = int.from_bytes(data[5:8], "big"), int.from_bytes(data[1:4], "big")
     ends = (sender, target) if (phase & 1) == 0 else (target, sender)
+    if kind == _ELS and ends[1] == _F_PORT:
+        ends = (0, _F_PORT)  # the answer to a FLOGI goes to the N_Port_ID that it gives
     if kind == _BLS:
         ends = (min(ends), max(ends))
     key = (record.network, *ends, int.from_bytes(data[16:18], "big"), unique if kind < _ELS else 0, kind)

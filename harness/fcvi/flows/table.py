@@ -49,7 +49,7 @@ _RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
 _MOST_OLD = 4096  # frames of Rev 1.0 that are kept
 _DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
-_F_PORT = 0xFFFFFE
+_F_PORT, _ELS_TYPE = 0xFFFFFE, 0x01
 _FC_MAP = 0x0EFC00  # the first bytes of an address that the Fabric provides (FC-BB)
 _WORD = Struct(">I").unpack_from
 _HEADER, _ID = Struct(">II8xHH").unpack_from, 0xFFFFFF  # of a Frame_Header: D_ID, S_ID, OX_ID, RX_ID
@@ -162,6 +162,8 @@ class Table:
         self.flows: dict[int, Flow] = {}
         self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
         self._idents: dict[tuple[int, int], int] = {}  # and the other way
+        self._moves: list[tuple[Step, int]] = []  # where a Port_Name got another N_Port_ID, and which it had
+        self._moved: list[tuple[Flow, str, Step]] = []  # what that ended, in which state it was
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
         self.events_left_off = 0
         self.heard: set[int] = set()  # ports of which any frame is here, once causes are asked for
@@ -329,6 +331,8 @@ class Table:
         if r_ctl in _LINK:
             what = {"abort": data[11] >> 4 & 3} if r_ctl in _ACKS else {"reason": data[20], "code": data[21]}
             step = self._step(_LINK[r_ctl], data, what)
+            if kind == _ELS_TYPE and step.by_responder and step.name in ("P_RJT", "F_RJT"):
+                self._count_answer((step.target, step.sender, step.ox_id) in self._els)
             flow = self._setup_of(network, step) or self._message_of(network, step)
             if flow is not None:
                 flow.add(step)
@@ -392,6 +396,10 @@ class Table:
         if step.name == "ABTS" and flow.state in ("asked", "answered", "confirmed"):
             flow.ended = "timed out"
 
+    def _count_answer(self, is_asked: bool) -> None:
+        """Of a link service."""
+        self.orphans, self.pairs = self.orphans + (not is_asked), self.pairs + is_asked
+
     def _link_service(self, network: int, data: bytes) -> Step:
         command = data[24] if len(data) > 24 else 0
         name = _ELS.get(command, f"ELS {command:02X}h")
@@ -402,7 +410,7 @@ class Table:
             if not asked and step.sender == _F_PORT:  # the answer to a FLOGI goes to the N_Port_ID that it gives
                 asked = self._els.get((0, step.sender, step.ox_id), "")
             step.what["of"] = asked
-            self.orphans, self.pairs = self.orphans + (not asked), self.pairs + bool(asked)
+            self._count_answer(bool(asked))
             if not asked and step.time_us - self.begin_us > (self.r_a_tov_us or 10_000_000) and len(self.unasked) < 4096:
                 self.unasked.append(step)
             if name == "LS_RJT" and len(data) >= 32:
@@ -459,7 +467,11 @@ class Table:
         if before != ident:
             step.what["Port_Name"], step.what["before"] = f"{port_name:016X}", f"{before:06X}"
             self.names.pop((network, before), None)
-            self._end(step, [flow for flow in self.flows.values() if flow.network == network and before in flow.ids])
+            if len(self._moves) < _MOST_EVENTS:
+                self._moves.append((step, before))
+            found = [flow for flow in self.flows.values() if flow.network == network and before in flow.ids]
+            self._moved += [(flow, flow.state, step) for flow in found if not flow.final and not flow.ended]
+            self._end(step, found)
 
     def _is_new_login(self, network: int, step: Step) -> bool:
         """A PLOGI between ports that have a Connection open ends it (FC-FS: it logs out first)."""
@@ -739,9 +751,31 @@ class Table:
         self._parts.clear()
         self._ends.clear()
 
+    def _shared_names(self) -> set[str]:
+        """Port_Names under which several N_Port_IDs send at one time, which tell no port from another."""
+        last: dict[int, tuple[int, int]] = {}
+        sent = [(s.sender, s.number, s.time_us) for s in self.events]
+        for flow in self.flows.values():
+            sent += [(s.sender, s.number, s.time_us) for s in flow.steps]
+            sent += [(flow.ids[side], *self.scan.last(flow.index, side)) for side in (0, 1)]
+        for port, *when in sent:
+            last[port] = max(last.get(port, (0, 0)), (when[0], when[1]))
+        return {step.what["Port_Name"] for step, before in self._moves
+                if (found := last.get(before, (0, 0)))[0] > step.number and found[1] > step.time_us + self.blur_us}  # fmt: skip
+
+    def _take_back(self) -> None:
+        """What was ended by another port with the same Port_Name goes on."""
+        shared = self._shared_names() if self._moved else set()
+        for flow, state, step in self._moved:
+            if step.what["Port_Name"] in shared and flow.ended == "lost by logout":
+                flow.steps.remove(step)
+                flow.ended, flow.ended_by, flow.state = "", None, state
+                flow.last, flow.last_us = max(((s.number, s.time_us) for s in flow.steps), default=(0, 0))
+
     def finish(self) -> list[Flow]:
         """The captures are over: all Connections, in the order of their first frames."""
         self._take_parts()
+        self._take_back()
         for flow in self.flows.values():
             self._finish(flow)
             c = self.scan.at(flow.index)

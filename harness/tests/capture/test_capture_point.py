@@ -88,6 +88,59 @@ def test_all_frames_damaged_and_none_answered_is_damage(tmp_path: Path) -> None:
     assert (summary["malformed"], summary["records"]["capture"]) == (4, [])  # type: ignore[index]
 
 
+def left_out(frames: list[stories.Seen], path: Path) -> int:
+    """How many frames of B are malformed when its CRC was not computed yet."""
+    summary, _ = lint(written(frames, path, stories.Wrapping("fcoe", words={stories.B: "garbage"})))
+    return int(summary["malformed"])  # type: ignore[call-overload]
+
+
+def test_who_goes_on_has_taken_what_it_needs_for_that(tmp_path: Path) -> None:
+    """LS_ACC of PLOGI, then a request for a Connection; FCVI_CONNECT_RESP1 or RESP3, then a Message."""
+    t = stories.Talk(Random(1))
+    t.ends = (stories.A, stories.B)
+    t.login(), t.setup(), t.message(0, 64, answered=False)
+    plogi, acc, rqst, resp1, _, resp3, message = t.frames
+    for n, needed in enumerate(([acc, rqst], [resp1, message], [resp3, message])):
+        assert left_out(needed, tmp_path / f"{n}.pcap") == 0
+        assert left_out(needed[::-1], tmp_path / f"{n}-before.pcap") == 1
+    assert left_out([acc, plogi, rqst], tmp_path / "again.pcap") == 1  # it had not come, so PLOGI was sent again
+    other = stories.replace(message, data=message.data[:24] + b"\1\2\3\4" + message.data[28:])
+    assert left_out([resp1, other], tmp_path / "other.pcap") == 1  # of another Connection
+
+
+def test_whether_all_frames_of_a_port_are_damaged_is_said_not_to_be_known(tmp_path: Path) -> None:
+    t = stories.Talk(Random(1))
+    t.ends, t.level = (stories.A, stories.B), 2
+    t.message(0, 64), t.message(1, 64), t.message(1, 64)
+    how = stories.Wrapping("fcoe", words={stories.B: "garbage"})
+    done = fcvi("explain", str(written(t.frames, tmp_path / "a.pcap", how)))
+    assert done.returncode == 0 and "No frame of 010200 has a right CRC" in done.stdout
+    for _ in range(2):
+        t.service(1, 0x03, stories.service_parameters(1))
+    done = fcvi("explain", str(written(t.frames[1:], tmp_path / "b.pcap", how)))
+    assert done.returncode == 1 and "frames with a wrong CRC" in done.stdout  # it asks again, and nobody hears it
+
+
+@pytest.mark.parametrize("name", ["P_RJT", "LS_ACC"])
+def test_a_single_answer_to_a_login_shows_that_there_are_two_clocks(name: str, tmp_path: Path) -> None:
+    """A tap a direction: the answer stands before the question. An answer to FLOGI goes to another N_Port_ID."""
+    t = stories.Talk(Random(1))
+    t.ends = (stories.A, stories.B)
+    if name == "P_RJT":
+        t.put(stories.link_service(0x03, stories.B, stories.A, 7, stories.service_parameters(1)), 0x2D)
+        t.put(stories.header(0xC2, stories.A, stories.B, 1, 0x980000, 0, 0, 0, 7, 0xFFFF, 0x01040000), 0x2D, after=300)
+    else:
+        t.login(), t.setup(), t.message(0)
+        t.put(stories.link_service(0x04, stories.F_PORT, 0, 7, stories.service_parameters(0x10000000C9010100)))
+        t.put(stories.link_service(0x02, 0x011000, stories.F_PORT, 7, stories.service_parameters(1), reply=True), after=300)
+    t.chatter(30_000_000)
+    early = {stories.B, stories.F_PORT, stories.OTHERS[1]}
+    frames = sorted((stories.replace(s, us=s.us - 5000) if s.sender in early else s for s in t.frames), key=lambda s: s.us)
+    done = fcvi("explain", str(written(frames, tmp_path / "a.pcap", stories.Wrapping("fcoe"))))
+    assert "two clocks" in done.stdout and done.returncode == 1
+    assert ("was rejected once by P_RJT" if name == "P_RJT" else "the N_Port_ID 011000") in done.stdout
+
+
 @pytest.mark.parametrize("ends", [(0x11, 0), (0xFF, 0xFF), (0, 0), (0x2E, 0x49)])
 def test_delimiters_that_an_export_made_up_are_not_judged(ends: tuple[int, int], tmp_path: Path) -> None:
     """Codes that no standard has, none at all, and an EOFni in frames that were answered."""

@@ -147,6 +147,19 @@ def test_a_port_that_gets_another_n_port_id_has_lost_its_logins(moves: bool, tmp
     assert not moves or f"{name:016X}" in causes[0].text
 
 
+def test_a_port_name_that_two_n_port_ids_use_at_once_tells_no_port_from_another(tmp_path: Path) -> None:
+    """Captures of several Fabrics, and Port_Names that were given twice: the port whose setup stops did not log in anew."""
+    frames = [f for f in cut_behind(session(), 0x10) if not is_iu(f[1], 0x18, 0x19, 0x1A)]
+    name = next(parameters(s_id)[16:24] for _, d in frames if is_iu(d, 0x10) for s_id in [int.from_bytes(d[5:8], "big")])
+    at = frames[-1][0]
+    twins = [(at + n * 1000, els(0x03, 0x030100, 0x040000 + n, 0x50 + n, parameters(int.from_bytes(name, "big")))) for n in (1, 2)]
+    cause = told(frames + twins[:1] + chatter(at), tmp_path / "moved.pcap")[0][0]
+    assert cause.names == ("login-lost",)
+    talks = [(at + 9000, els(0x52, 0x030100, 0x040001, 0x60, bytes(24)))]
+    cause = told(frames + twins + talks + chatter(at), tmp_path / "shared.pcap")[0][0]
+    assert cause.names == ("lost-request", "lost-resp1", "slow-accept", "port-silent")
+
+
 def test_messages_that_are_answered_later_contradict_a_lost_login(tmp_path: Path) -> None:
     """An RSCN, and one Response that the capture lacks: the Connection goes on, and the notice adds nothing."""
     frames = session()

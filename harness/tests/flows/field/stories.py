@@ -38,6 +38,11 @@ class Seen:
         return int.from_bytes(self.data[5:8], "big") if self.data else -1
 
     @property
+    def owner(self) -> int:
+        """N_Port_ID of the port that sent it, which the Port_Name of a FLOGI has too."""
+        return self.sender or int.from_bytes(self.data[49:52], "big")
+
+    @property
     def opcode(self) -> int:
         """Of an IU of FC-VI; -1 for others."""
         return self.data[28] if len(self.data) >= 40 and self.data[8] == 0x58 else -1
@@ -683,9 +688,8 @@ CAUSES: dict[str, Callable[[Random], Story]] = {
 def skewed(r: Random, frames: list[Seen]) -> list[Seen]:
     """A tap for each direction, with clocks of their own."""
     us = r.choice((-1, 1)) * r.choice((300, 5_000, 40_000, 400_000))
-    low = min((s.sender for s in frames if s.sender >= 0), default=0)
-    one = {s.sender for s in frames if s.sender in (low, OTHERS[0])}
-    return sorted((replace(s, us=s.us + us) if s.sender in one else s for s in frames), key=lambda s: s.us)
+    low = min((s.owner for s in frames if s.owner >= 0), default=0)
+    return sorted((replace(s, us=s.us + us) if s.owner in (low, OTHERS[0]) else s for s in frames), key=lambda s: s.us)
 
 
 def in_bursts(r: Random, frames: list[Seen]) -> list[Seen]:
