@@ -45,6 +45,9 @@ def add_parser(commands: Any) -> None:
     p.set_defaults(run=run, books=False)
 
 
+_MOST_OTHERS = 20  # Connections that are named
+
+
 def _sure(score: int) -> str:
     return "shown by the frames" if score >= 90 else "probable" if score >= 70 else "possible"
 
@@ -56,7 +59,7 @@ def _json(cause: Cause, table: Table, flows: list[Flow]) -> str:
     return json.dumps({
         "cause": cause.name if cause.is_known else "not-known", "may_be": list(cause.names), "certainty": _sure(cause.score),
         "text": cause.text, "confirm": cause.confirm, "party": "" if cause.party is None else f"{cause.party:06X}",
-        "connection": flows.index(cause.flow) + 1 if cause.flow is not None else -1, "further_connections": cause.more,
+        "connection": flows.index(cause.flow) + 1 if cause.flow is not None else -1, "further_connections": len(cause.others),
         "frames": [{"file": file_name(path), "frame": n, "text": s.words()} for (path, n), s in zip(places, cause.frames)],
         "capture": about_capture(table),
     })  # fmt: skip
@@ -68,7 +71,9 @@ def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[st
     from fcvi.flows.glossary import logs_of
 
     which = f" (Connection {flows.index(cause.flow) + 1})" if cause.flow is not None else ""
-    more = f"; the same in {connections(cause.more)} more" if cause.more else ""
+    others = [str(flows.index(flow) + 1) for flow in cause.others[:_MOST_OTHERS]]
+    rest = ", ..." if len(cause.others) > _MOST_OTHERS else ""
+    more = f"; the same in {connections(len(cause.others))} more: {', '.join(others)}{rest}" if others else ""
     title = TITLES[cause.name] if cause.is_known else f"Not known which of {len(cause.names)}"
     lines = [f"{number}. {title}{which}: {_sure(cause.score)}{more}"]
     if not cause.is_known:

@@ -33,7 +33,7 @@ class Cause:
     frames: list[Step] = field(default_factory=list)
     party: Optional[int] = None
     flow: Optional[Flow] = None
-    more: int = 0  # further Connections with the same
+    others: list[Flow] = field(default_factory=list)  # further Connections with the same
     claims: list[Claim] = field(default_factory=list)  # of the text; without one of them it is not told
 
     def add(self, sentence: str, *claims: Claim) -> None:

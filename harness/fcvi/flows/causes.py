@@ -60,13 +60,21 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             unknown = [flow for flow in unknown if flow not in (stray, cause.flow)]
             found.append(cause)
     found += _damage(table, found, found or unknown)
-    grouped: dict[tuple[str, ...], Cause] = {}
-    for cause in sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0)):
-        if cause.names in grouped:
-            grouped[cause.names].more += 1
+    return _grouped(sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0))), unknown
+
+
+def _grouped(found: list[Cause]) -> list[Cause]:
+    """One heading for Connections that failed alike. What is of no Connection, as a login, stands for itself."""
+    first: dict[tuple[str, ...], Cause] = {}
+    alone = []
+    for cause in found:
+        if cause.flow is None:
+            alone.append(cause)
+        elif cause.names in first:
+            first[cause.names].others.append(cause.flow)
         else:
-            grouped[cause.names] = cause
-    return sorted(grouped.values(), key=lambda c: (-c.score, -c.more)), unknown
+            first[cause.names] = cause
+    return sorted([*first.values(), *alone], key=lambda c: (-c.score, -len(c.others)))
 
 
 def is_failed(flow: Flow) -> bool:
@@ -267,10 +275,11 @@ def _logout(table: Table, flow: Flow, out: Step) -> Cause:
     by: Optional[int] = out.sender
     if out.name == "PLOGI" and fresh:
         by = fresh[0].target if table.last_of(flow, flow.ids.index(fresh[0].target))[0] < fresh[0].number else None
-    text = f"{out.sender:06X} sent {out.name}, which ends the login and with it the Connection (7.7)."
+    what = "Connection" if flow.named("CONNECT_RESP3") or _has_messages(table, flow) else "Connection Setup"
+    text = f"{out.sender:06X} sent {out.name}, which ends the login and with it the {what} (7.7)."
     if fresh:
         text = (f"{fresh[0].target:06X} logged in to the Fabric anew, and {out.sender:06X} sent {out.name}: the login ended, and "
-                "with it the Connection (7.7).")  # fmt: skip
+                f"with it the {what} (7.7).")  # fmt: skip
     return Cause(("login-lost",), PROVEN, text, f"the log of {fresh[0].target if fresh else out.sender:06X}: why it logged "
                  f"{'in anew' if fresh else 'out'}", [*fresh[:1], out], by,
                  claims=[not_rejected(table, out), quiet(table, flow, out)])  # fmt: skip

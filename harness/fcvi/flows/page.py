@@ -88,6 +88,7 @@ class _Told:
     connection: int
     frames: list[tuple[str, int, str]] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)  # further Connections that failed so
 
 
 @functools.cache
@@ -169,6 +170,7 @@ class _Maker:
             sure = "shown by the frames" if cause.score >= 90 else "probable" if cause.score >= 70 else "possible"
             connection = self._flows.index(cause.flow) + 1 if cause.flow is not None else 0
             one = _Told(number, title, may_be, sure, cause, connection, logs=logs_of(cause.name))
+            one.others = [self._flows.index(flow) + 1 for flow in cause.others]
             for step in cause.frames:
                 path, frame = self._table.scan.place(step.number)
                 one.frames.append((path, frame, step.words()))
@@ -178,7 +180,7 @@ class _Maker:
     def connection(self, r: Row) -> _Connection:
         """One line."""
         flow = self._flows[r["connection"] - 1]
-        causes = [n for n, cause in enumerate(self._causes, 1) if cause.flow is flow]
+        causes = [n for n, cause in enumerate(self._causes, 1) if cause.flow is flow or flow in cause.others]
         left, right = self.scale.percent(r["first_time"]), self.scale.percent(r["last_time"])
         width = f"{max(0.4, right - left):.2f}%"
         return _Connection(r, _is_bad(r) or bool(causes), f"{left:.2f}%", width, self._marks(flow), causes)

@@ -49,6 +49,24 @@ def test_a_cause_stands_where_it_happens(lost: Path, tmp_path: Path) -> None:
     assert re.search(r'aria-label="latency of Messages: half within .*, the longest ', text)
 
 
+def test_connections_that_failed_alike_are_linked_and_logins_stand_alone(tmp_path: Path) -> None:
+    """One heading for several Connections names each; two logins that were refused are two causes."""
+    t = stories.Talk(Random(2))
+    t.refuse(1), t.wait(1000), t.refuse(1), t.wait(1000), t.refuse(1)
+    for port in (0x010300, 0x010400):
+        t.ends = (port, stories.A)
+        t.service(0, 0x03, stories.service_parameters(port), (0x01, bytes([0, 9, 0, 0])))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(w.pcap(224, [(s.us, s.data) for s in t.frames]))
+    said = fcvi("explain", str(path)).stdout
+    assert "(Connection 1): shown by the frames; the same in 2 Connections more: 2, 3\n" in said
+    assert said.count("a login was refused") == 2 and "PLOGI of 010400" in said
+    text = made("explain", path, tmp_path / "a.html")
+    assert re.findall(r'<a href="#connection-(\d)">', text) == ["1", "2", "3"]
+    cause = next(n for n in (1, 2, 3) if f'id="cause-{n}"><p><b>nobody waits' in text)
+    assert len(re.findall(rf'<p class="note"><a href="#cause-{cause}">Cause', text)) >= 3
+
+
 def test_the_page_needs_nothing_and_allows_nothing(lost: Path, tmp_path: Path) -> None:
     text = made("flows", lost, tmp_path / "a.html")
     page = Page(text)

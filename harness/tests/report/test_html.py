@@ -326,6 +326,8 @@ def test_thousands_of_failures_stay_readable(count: int) -> None:
     assert len(page.named("article")) == count and page.problems == []
     assert len(text) < 16 << 20
     assert len(page.named("details")) < 5_000
+    left = re.findall(r"and (.{0,60}?)\d+ more\b", text)
+    assert left and all(before.startswith('<a href="#cases"') for before in left), left
 
 
 def test_one_endless_case_stays_readable() -> None:

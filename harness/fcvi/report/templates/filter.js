@@ -16,6 +16,10 @@
   }
   bar.hidden = false;
   bar.addEventListener("input", apply);
+  document.addEventListener("click", function (event) {
+    var search = event.target.dataset ? event.target.dataset.search : undefined;
+    if (search) { words.value = search; apply(); }
+  });
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll(".case[data-open] > details").forEach(function (item) { item.open = true; });
   });
