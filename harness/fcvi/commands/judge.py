@@ -25,6 +25,9 @@ from . import place
 from .values import cases, own_cases, waivers
 
 
+_MOST_NAMES = 12  # of files, a line each
+
+
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("judge", help="Compute the verdicts again from the evidence of a report.", description=__doc__)
@@ -70,8 +73,10 @@ def run(args: argparse.Namespace) -> int:
         complain(f"{args.directory}: {line}")
     for name in missing:
         complain(f"{args.directory / name}: was missing" + ("" if args.out else ", written anew"))
-    for name in differing:
+    for name in differing[:_MOST_NAMES]:
         complain(f"{args.directory / name}: differs from what the evidence gives")
+    if len(differing) > _MOST_NAMES:
+        complain(f"{args.directory}: {len(differing) - _MOST_NAMES} more files differ from what the evidence gives")
     if not (args.quiet or args.json or astray or differing):
         print(f"judged again from the evidence: {len(files)} files, byte for byte the same")
     status = exit_status(decisive)

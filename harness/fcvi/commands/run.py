@@ -46,8 +46,7 @@ def add_parser(commands: Any) -> None:
                    help="Run so many times, with the next seed each time, into DIR/1, DIR/2, ...")  # fmt: skip
     cases(p)
     p.add_argument("--against", metavar="SPEC",
-                   help="Set this second device at the far side of the link, and run the cases of tag:far-side; it leaves no "
-                        "evidence.")  # fmt: skip
+                   help="Set this second device at the far side of the link, and run the cases of tag:far-side.")
     p.add_argument("--record", metavar="DIR", type=Path,
                    help="Keep each case in DIR as a capture with its calls, which fcvi replay plays.")  # fmt: skip
     p.add_argument("--watch", action="store_true", help="Run again what changed whenever the device, a case or the PICS does.")
@@ -180,7 +179,7 @@ def _open(args: argparse.Namespace) -> Optional[Folder]:
 
 def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
     """Raises FileError when there is nothing to go on with, AttachError for a device that cannot be debugged."""
-    record = folder is not None and "evidence" in args.formats and args.against is None
+    record = folder is not None and "evidence" in args.formats
     chosen = RunOptions(
         target=args.target, pics_file=args.pics, select=args.select, jobs=args.jobs, seed=args.seed,
         shard=args.shard, rpc_timeout_s=args.rpc_timeout, r_a_tov_us=_us(args.r_a_tov),
@@ -252,7 +251,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _pair(args: argparse.Namespace) -> None:
     """Read --against. Raises UsageError for what does not go with it."""
-    beside = {"--resume": args.resume, "--record": args.record, "--step": args.step, "--debug": args.debug, "--watch": args.watch}
+    beside = {"--record": args.record, "--step": args.step, "--debug": args.debug, "--watch": args.watch}
     unfit = [option for option, given in beside.items() if given]
     if unfit:
         raise UsageError(f"--against: leave out {unfit[0]}, which is about one device")
@@ -425,6 +424,7 @@ def _goes_on(args: argparse.Namespace) -> str:
     """The command that goes on with the run. It names the device again: evidence alone attaches none."""
     words = ["fcvi", "certify" if args.certification else "run", "--resume", str(args.report)]
     words += [] if args.dut == "ref" else ["--dut", args.dut, *args.target.options]
+    words += [] if args.against is None else ["--against", str(args.against)]
     words += ["--jobs", str(args.jobs)] if args.jobs > 1 else []
     if args.certification:
         words += (["--sign", str(args.sign)] if args.sign is not None else []) + (["--pdf"] if args.pdf else [])

@@ -95,8 +95,8 @@ class Stream:
         while self._pending:
             self._turn(deadline, writing=True)
 
-    def receive(self, deadline: float) -> Optional[bytes]:
-        """The next line; None when the deadline (time.monotonic) passes first."""
+    def receive(self, deadline: float, beside: Optional[int] = None) -> Optional[bytes]:
+        """The next line; None when the deadline (time.monotonic) passes first, or beside, a descriptor, is readable."""
         while True:
             end = self._received.find(b"\n")
             if end >= 0:
@@ -107,17 +107,20 @@ class Stream:
                 return line
             if len(self._received) >= LONGEST_LINE:
                 raise DutError(f"the DUT sent a line of over {LONGEST_LINE} bytes: byte {LONGEST_LINE} is one too many")
-            if not self._turn(deadline, writing=False):
+            if not self._turn(deadline, writing=False, beside=beside):
                 return None
 
-    def _turn(self, deadline: float, writing: bool) -> bool:
-        """Wait for something to happen; False when the deadline passed. A writer that gets no further raises."""
+    def _turn(self, deadline: float, writing: bool, beside: Optional[int] = None) -> bool:
+        """Wait for something to happen; False when the deadline passed, or something came beside it alone. A writer that gets no
+        further raises."""
         self._budget.check_time()
         with selectors.DefaultSelector() as selector:
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing and self._in == self._out else 0)
             selector.register(self._in, events)
             if writing and self._in != self._out:
                 selector.register(self._out, selectors.EVENT_WRITE)
+            if beside is not None:
+                selector.register(beside, selectors.EVENT_READ)
             ready = selector.select(max(0.0, deadline - time.monotonic()))
         if not ready:
             if writing:
@@ -128,7 +131,7 @@ class Stream:
                 self._read()
             if mask & selectors.EVENT_WRITE:
                 self._write()
-        return True
+        return any(key.fd != beside for key, _ in ready)
 
     def _read(self) -> None:
         try:
@@ -206,6 +209,7 @@ class RpcDut(Dut):
     """A DUT behind a stream."""
 
     _token: Optional[str] = None
+    _beside: Optional[int] = None  # the descriptor of another device at the link
 
     def __init__(self, spec: str, *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits()) -> None:
         super().__init__()
@@ -296,6 +300,12 @@ class RpcDut(Dut):
 
     def close(self) -> None:
         self._stream.close()
+
+    def descriptor(self) -> Optional[int]:
+        return self._stream.fileno()
+
+    def look_at(self, far: Dut) -> None:
+        self._beside = far.descriptor() if far.clock == "real" else None
 
     # ---- requests ----
 
@@ -444,7 +454,7 @@ class RpcDut(Dut):
         line = self._stream.receive(time.monotonic())  # it may have waited since we last looked
         if line is None:
             self._earliest_us = None
-            line = self._stream.receive(time.monotonic() + us / 1_000_000)
+            line = self._stream.receive(time.monotonic() + us / 1_000_000, self._beside)
         while line is not None and len(self.inbox) < MOST_NOTIFICATIONS:
             self._take(line)
             heard = True

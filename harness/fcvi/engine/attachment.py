@@ -147,6 +147,13 @@ class Dut(abc.ABC):
         and whether the DUT may send on streams without limit. Raises Unavailable when the attachment cannot do so.
         """
 
+    def descriptor(self) -> Optional[int]:
+        """What is readable when the device may have said something; None where nothing comes but in answer to the suite."""
+        return None
+
+    def look_at(self, far: Dut) -> None:
+        """A wait in real time is over, too, when this device has said something."""
+
     @abc.abstractmethod
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         """Start a request. Its reply may be done at once, or complete during a later ``advance``."""

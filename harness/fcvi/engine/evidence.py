@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from .json_text import compact, indented, readable
-from .record import Entry, unfolded
+from .record import FAR, Entry, unfolded
 from .files import FileError, encoded, parse_json
 from .folder import Folder, read_report
 from .results import Result, RunReport
@@ -67,6 +67,7 @@ def _run(report: RunReport) -> dict[str, Any]:
             "attachment": report.attachment, "implementation": report.implementation,
             "version": report.implementation_version, "clock": report.clock, "pics": report.pics,
         },
+        **({"against": report.against} if report.against else {}),
         "book": report.book,
         "pixit": report.pixit,
         "deviations": [outcome.deviation.as_json() for outcome in report.deviations],
@@ -205,6 +206,11 @@ def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
 
 def load_trace(directory: Path, ident: str) -> list[Entry]:
     """The trace of one case. Raises FileError."""
+    return load_traces(directory, ident)[0]
+
+
+def load_traces(directory: Path, ident: str) -> tuple[list[Entry], list[Entry]]:
+    """The trace of one case, and that of the device at the far side, where there is one. Raises FileError."""
     path = directory / FOLDER / f"{stem(ident)}.jsonl"
     entries: list[Entry] = []
     for number, line in enumerate(read_report(directory, f"{FOLDER}/{path.name}").split(b"\n")[:-1], 1):
@@ -219,4 +225,7 @@ def load_trace(directory: Path, ident: str) -> list[Entry]:
             raise EvidenceError(f"{path}: line {number}: more than {_LONGEST_TRACE} operations, which no case makes")
     if not entries or entries[0] not in [{"trace": version, "case": ident} for version in _READ]:
         raise EvidenceError(f"{path}: line 1 does not say that this is the trace of {ident}")
-    return entries[1:]
+    if FAR not in entries:
+        return entries[1:], []
+    cut = entries.index(FAR)
+    return entries[1:cut], entries[cut + 1 :]

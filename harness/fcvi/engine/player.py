@@ -21,18 +21,24 @@ class TraceMismatch(DutError):
 class PlayerDut(Dut):
     """One case's trace as a device."""
 
-    def __init__(self, entries: list[Entry], identity: dict[str, Any]) -> None:
+    def __init__(self, entries: list[Entry], identity: dict[str, Any], far: Optional[PlayerDut] = None) -> None:
+        """far: the trace of the device that stood at the far side."""
         super().__init__()
+        self.far = self._beside = far
         self.spec, self.clock, self.pics = "trace", str(identity["clock"]), dict(identity["pics"])
         self.implementation, self.version = str(identity["implementation"]), str(identity["version"])
         self._entries, self._at = entries, 0
         self._replies: dict[int, Reply] = {}
-        #: What did not match, even when the case went on regardless.
-        self.mismatch: Optional[str] = None
+        self._mismatch: Optional[str] = None
+
+    @property
+    def mismatch(self) -> Optional[str]:
+        """What did not match, even when the case went on regardless."""
+        return self._mismatch or (self._beside.mismatch if self._beside is not None else None)
 
     def _stop(self, words: str) -> TraceMismatch:
-        self.mismatch = self.mismatch or f"the trace does not match the case: {words}"
-        return TraceMismatch(self.mismatch)
+        self._mismatch = self._mismatch or f"the trace does not match the case: {words}"
+        return TraceMismatch(self._mismatch)
 
     def _next(self, asked: Entry) -> Entry:
         if self._at >= len(self._entries):
@@ -68,8 +74,10 @@ class PlayerDut(Dut):
 
     def finish(self) -> None:
         """The case is over; so must be the trace."""
-        if self._at < len(self._entries) and self.mismatch is None:
+        if self._at < len(self._entries) and self._mismatch is None:
             self._stop(f"it goes on with {_words(self._entries[self._at])} where the case ends")
+        if self._beside is not None:
+            self._beside.finish()
 
     def joined(self, port: Mapping[str, Any]) -> bool:
         """False where the trace has the question; a plain yes is not in it."""

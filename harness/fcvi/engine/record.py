@@ -17,6 +17,7 @@ from .json_text import compact
 from .pixit import Pixit
 
 Entry = dict[str, Any]
+FAR = {"device": "far"}  # from this line on what passed between the suite and the device of --against
 MOST_IDLE = 100  # that one line stands for: a trace may be a stranger's, so its reader has a bound
 
 
@@ -61,6 +62,7 @@ class RecordingDut(Dut):
         self._idle = 0  # operations behind the last line of which nothing came
         self._requests = 0
         self._open: list[tuple[int, Reply]] = []  # requests without an answer, by their numbers
+        self.far = RecordingDut(inner.far) if inner.far is not None else None
         self._mirror()
 
     def _mirror(self) -> None:
@@ -76,11 +78,13 @@ class RecordingDut(Dut):
     # ---- lines ----
 
     def take(self) -> bytes:
-        """What was noted since the last call: lines of JSON, each with its line break."""
+        """What was noted since the last call: lines of JSON, each with its line break. Those of a second device come after a line
+        of their own."""
         self._fold()
         taken = "".join([f"{line}}}\n" for line in self._lines]).encode()
         self._lines, self._open = [], []
-        return taken
+        far = self.far.take() if isinstance(self.far, RecordingDut) else b""
+        return taken + (compact(FAR).encode() + b"\n" + far if far else b"")
 
     def _fold(self) -> None:
         if self._idle:
@@ -183,6 +187,9 @@ class RecordingDut(Dut):
         """Only a refusal is noted: most attachments can do all of it."""
         asked = f'{{"op":"streams","params":{compact([policy, unlimited])}'
         self._do(asked, len(self.inbox), self._inner.streams, policy, unlimited)
+
+    def look_at(self, far: Dut) -> None:
+        self._inner.look_at(far._inner if isinstance(far, RecordingDut) else far)
 
     def restart(self) -> None:
         self._inner.restart()

@@ -14,13 +14,13 @@ from . import pics as pics_module, runner
 from .case import CaseInfo, Variant, load_cases
 from .deviation import MOST, Deviation
 from .player import PlayerDut
-from .evidence import FOLDER, RUN, EvidenceError, load_run, load_trace
+from .evidence import FOLDER, RUN, EvidenceError, load_run, load_traces
 from .files import FileError, damage
 from .pics import PicsError
 from .pixit import Pixit
 from .protocol import in_force, put_in_force
 from .results import Result, RunReport, Verdict
-from .select import select
+from .select import far_side, select
 from .target import recorded
 
 
@@ -52,7 +52,8 @@ def strayed(run: Mapping[str, Any], directory: Path) -> list[str]:
         if run.get("error") or run.get("unattached"):
             return []  # nothing ran, which its status says
         there = [str(case["id"]) for case in run["cases"]]
-        chosen = select(load_cases(), str(run.get("select", "")) or None, _shard(run.get("shard", [1, 1])))
+        cases = far_side(load_cases()) if "against" in run else load_cases()
+        chosen = select(cases, str(run.get("select", "")) or None, _shard(run.get("shard", [1, 1])))
         due = [case.variant_id(variant) for case, variant in chosen]
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
@@ -102,6 +103,8 @@ def _check_shape(run: dict[str, Any]) -> None:
     if len(run["deviations"]) > MOST:
         raise ValueError(f"more than {MOST} deviations")
     check(run["dut"], _DUT, "dut.", len(_DUT))
+    if "against" in run:
+        check(run["against"], _DUT, "against.", len(_DUT))
     for case in run["cases"]:
         check(case, _CASE, "cases: ", 2)
         if not 1 <= case.get("slower", 1) <= 1000:
@@ -122,7 +125,7 @@ def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
         book=in_force()[0].book, shard=_shard(run.get("shard", [1, 1])),
         waived={str(k): str(v) for k, v in run.get("waived", {}).items()},
         baseline=_baseline(run.get("baseline") or {}),
-        interrupted="a signal or a failure of the host" if "incomplete" in run else "",
+        interrupted="a signal or a failure of the host" if "incomplete" in run else "", against=run.get("against", {}),
     )  # fmt: skip
     variants = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     for case in run["cases"]:
@@ -169,6 +172,13 @@ def judged(directory: Path, run: dict[str, Any], entry: dict[str, Any], case: Ca
     return _case(directory, run, entry, case, variant, runner.load_catalogue().levels)
 
 
+def _pics(run: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """The items by which cases apply: with a second device those of both. Raises PicsError."""
+    where = str(directory / FOLDER / RUN)
+    pics = pics_module.complete(run["dut"]["pics"], where)
+    return pics_module.together(pics, pics_module.complete(run["against"]["pics"], where)) if "against" in run else pics
+
+
 def _case(
     directory: Path, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant, levels: dict[str, str]
 ) -> Result:
@@ -176,14 +186,16 @@ def _case(
     if entry.get("not_run") == Verdict.ERROR.value:
         return runner.error_result(case, ident, str(entry["reason"]))
     try:
-        pics = pics_module.complete(run["dut"]["pics"], str(directory / FOLDER / RUN))
+        pics = _pics(run, directory)
     except PicsError as error:
         return runner.error_result(case, ident, str(error))
     skipped = runner.not_applicable(case, variant, pics)
     if skipped is not None:
         return skipped
     try:
-        player = PlayerDut(load_trace(directory, ident), run["dut"])
+        own, beside = load_traces(directory, ident)
+        far = PlayerDut(beside, run["against"]) if "against" in run else None
+        player = PlayerDut(own, run["dut"], far)
     except FileError as error:
         return runner.error_result(case, ident, str(error))
     pixit = Pixit.from_json(run["pixit"]).slowed(int(entry.get("slower", 1)))

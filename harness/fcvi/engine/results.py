@@ -109,6 +109,8 @@ class Result:
     checked: set[str] = field(default_factory=set)
     #: The requirements whose breach failed the case, also when a declared deviation covers them.
     broken: list[str] = field(default_factory=list)
+    #: What the frames of the device of --against broke. They are no verdict: that device is not the judged one.
+    far: list[Finding] = field(default_factory=list)
     #: The suite's own host stood still while it waited.
     disturbed: bool = False
     #: Whether what it says against the device follows from silence or a time alone, which a busy host can cause as well.
@@ -134,6 +136,7 @@ class Result:
             "errata": self.errata,
             "broken": self.broken,
             "findings": [f.as_json() for f in self.findings],
+            **({"far": [f.as_json() for f in self.far]} if self.far else {}),
             "virtual_us": self.virtual_us,
             "wall_us": self.wall_us,
             "frames": len(self.frames),
@@ -202,7 +205,8 @@ class RunReport:
     #: Which part of the selected cases this is, of how many: (1, 1) is all of them.
     shard: tuple[int, int] = (1, 1)
     book: str = ""  # which judged: as --book takes it
-    against: dict[str, str] = field(default_factory=dict)  # a second device at the far side: attachment, implementation, version
+    #: A second device at the far side: attachment, implementation, version, clock and pics.
+    against: dict[str, Any] = field(default_factory=dict)
 
     def flaws(self) -> list[str]:
         """What is wrong beyond the cases, one line each: the PICS, and declared deviations that did not occur."""

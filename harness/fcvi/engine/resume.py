@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Optional
 
 from fcvi import __version__
 from . import pics as pics_module, rejudge
@@ -70,7 +70,7 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
     options.resume = Resume(
         tuple(entry["id"] for entry in run["cases"]), results, (dut["implementation"], dut["version"], dut["clock"]), pics,
         Pixit.from_json(run["pixit"]), tuple(Deviation.from_json(d) for d in run["deviations"]),
-        incomplete.get("own_timers") is True, *({str(k): str(v) for k, v in run.get(name, {}).items()} for name in ("lab", "item")),
+        incomplete.get("own_timers") is True, far=_far(directory, run.get("against"), options), **({name: {str(k): str(v) for k, v in run.get(name, {}).items()} for name in ("lab", "item")}),
     )  # fmt: skip
     options.target = _target(directory, str(dut["attachment"]), options.target, incomplete)
     number, parts = run.get("shard", [1, 1])
@@ -78,6 +78,15 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
     options.seed, options.date = int(run["seed"]), str(run["date"])
     options.certification = run["certification"] is True
     return options
+
+
+def _far(directory: Path, against: Any, options: RunOptions) -> Optional[tuple[str, str, str]]:
+    """Who stood at the far side. The command line has to name it, as it has to name the judged one. Raises FileError."""
+    given, was = str(options.against or ""), str(against["attachment"]) if against else ""
+    if given != was:
+        said = f"--against {was!r:.200}. Give it again, if that is your device" if was else "no --against: leave it out"
+        raise FileError(f"--resume {directory}: the run had {said}")
+    return (str(against["implementation"]), str(against["version"]), str(against["clock"])) if against else None
 
 
 def _target(directory: Path, attachment: str, given: Target, incomplete: dict[str, Any]) -> Target:

@@ -20,6 +20,7 @@ from .budget import Limits
 from .evidence import CUT_OFF, Store
 from .record import RecordingDut
 from .host import HostWatch
+from .in_step import in_step
 from .pics import PicsError
 from .files import FileError
 from .pixit import Pixit, Profile, pixit_for
@@ -27,7 +28,7 @@ from .protocol import Line, protocol_of
 from .results import Finding, Result, RunReport, Verdict
 from .review import review
 from .scenario import Failed, Inconclusive, NotThere, Scenario
-from .select import SelectionError, select
+from .select import SelectionError, far_side, select
 from .target import Target
 from .upper_tester import Unimplemented
 
@@ -37,7 +38,6 @@ __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_sta
 _SLOWER = (2, 4)
 _MOST_IN_VAIN = 20  # so many that fail with long timers too are the device's: nothing is tried again after them
 _TOGETHER, _AT_MOST_S = 16, 0.05  # results that wait for each other, and for how long
-_FAR = "far-side"  # the tag of cases with a port in the tester's place: the only ones for two devices
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
 
 
@@ -54,6 +54,7 @@ class Resume:
     own_timers: bool
     lab: dict[str, str]
     item: dict[str, str]
+    far: Optional[tuple[str, str, str]] = None  # identity of the device at the far side, where there was one
 
 
 @dataclass
@@ -148,9 +149,13 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{scenario.doubt}: {_sentence(failing[0])}"
         return
     if failing and scenario.joint:
-        own_breaches = [f for f in failing if f.cls != "behaviour"]
+        joint, broken = scenario.joint, scenario.far_findings()
+        if broken:
+            first = broken[0]
+            joint = f"the far device broke {first.requirement} in frame {first.frame} ({first.message}), and what follows may come of it"
+        own_breaches = [f for f in failing if f.cls != "behaviour" and not scenario.follows_a_breach(f)]
         if not own_breaches:
-            result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{scenario.joint}: {_sentence(failing[0])}{_more(failing)}"
+            result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{joint}: {_sentence(failing[0])}{_more(failing)}"
             return
         failing = own_breaches
     if failing:
@@ -223,7 +228,7 @@ def run_variant(
         if crashed(result.reason):
             result.reason += _last_given(scenario, protocol.line)
         result.frames, result.log, result.checked = scenario.frames(), scenario.log, scenario.checked
-        result.expectations, result.judged = scenario.expectations, scenario.judged()
+        result.expectations, result.judged, result.far = scenario.expectations, scenario.judged(), scenario.far_findings()
         result.virtual_us = scenario.now_us
         scenario.close()
     result.wall_us = (time.monotonic_ns() - started) // 1000
@@ -378,8 +383,9 @@ def _attach(options: RunOptions) -> Dut:
     )  # fmt: skip
     if options.against is not None:
         try:
-            dut.far = options.against.attach(rpc_timeout_s=options.rpc_timeout_s)
-            _check_pair(options, dut, dut.far)
+            far = dut.far = options.against.attach(rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+            _check_pair(options, dut, far)
+            dut = in_step(dut, far)
         except BaseException:
             _close(dut)
             raise
@@ -389,9 +395,6 @@ def _attach(options: RunOptions) -> Dut:
 
 def _check_pair(options: RunOptions, dut: Dut, far: Dut) -> None:
     """Raises AttachError for two devices that cannot stand at one link."""
-    for device, option in ((dut, f"--dut {options.target}"), (far, f"--against {options.against}")):
-        if device.clock != "virtual":
-            raise AttachError(f"{option}: it has a real clock; two devices at one link need virtual ones, which move together")
     editions = [str(device.pics.get("revision", "2007")) for device in (dut, far)]
     if editions[0] != editions[1]:
         raise AttachError(f"--against: the device speaks edition {editions[0]} of FC-VI, and the other one {editions[1]}")
@@ -401,6 +404,7 @@ def _restart(dut: Dut) -> None:
     dut.restart()
     if dut.far is not None:
         dut.far.restart()
+        dut.look_at(dut.far)
 
 
 def _close(dut: Dut) -> None:
@@ -534,7 +538,9 @@ def run(options: RunOptions, on_result: Callable[[int, int, Result], None] = lam
         report.pics, report.pixit, report.clock = pics, pixit.as_json(), dut.clock
         if dut.far is not None:
             names = {"implementation": dut.far.implementation, "version": dut.far.version}
-            report.against = {"attachment": str(options.against), **names}
+            report.against = {
+                "attachment": str(options.against), **names, "clock": dut.far.clock, "pics": pics_module.of_hello(dut.far.pics),
+            }  # fmt: skip
         if options.resume is not None:
             _check_same(options.resume, report, pixit)
         _begin(options, report, chosen)
@@ -588,17 +594,15 @@ def _why_not(options: RunOptions, report: RunReport) -> str:
 
 def _chosen(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
     if options.resume is None:
-        return select(load_cases(), options.select, options.shard) if options.against is None else _far(options)
+        cases = load_cases() if options.against is None else far_side(load_cases())
+        try:
+            return select(cases, options.select, options.shard)
+        except SelectionError as error:
+            if options.against is None:
+                raise
+            raise SelectionError(f"{error} (--against plays the cases of tag:far-side alone)") from error
     known = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     return [known[ident] for ident in options.resume.selected]
-
-
-def _far(options: RunOptions) -> list[tuple[CaseInfo, Variant]]:
-    """What is selected of the cases that have room for a second device. Raises SelectionError."""
-    try:
-        return select([case for case in load_cases() if _FAR in case.tags], options.select, options.shard)
-    except SelectionError as error:
-        raise SelectionError(f"{error} (--against plays the cases of tag:{_FAR} alone)") from error
 
 
 def _deviations(options: RunOptions) -> Sequence[deviation.Deviation]:
@@ -610,6 +614,10 @@ def _check_same(resume: Resume, report: RunReport, pixit: Pixit) -> None:
     now = (report.implementation, report.implementation_version, report.clock)
     if now != resume.identity:
         raise AttachError(f"--resume: the device was {', '.join(resume.identity)} and is {', '.join(now)} now")
+    far = tuple(str(report.against[name]) for name in ("implementation", "version", "clock")) if report.against else None
+    if far != resume.far:
+        was, now_is = (", ".join(of) if of else "none" for of in (resume.far, far))
+        raise AttachError(f"--resume: the device of --against was {was} and is {now_is} now")
     if pixit != resume.pixit:
         raise AttachError("--resume: the addresses or timers are not those of the run that was cut off")
 

@@ -513,6 +513,14 @@ class Scenario:
         """Of what was found out, all that a refused call cannot have caused: what was found before it was started."""
         return self.all_findings() if self.refused is None else self.refused.found
 
+    def follows_a_breach(self, finding: Finding) -> bool:
+        """Whether what was found in a frame of the DUT may be its answer to a breach of a second device."""
+        return False
+
+    def far_findings(self) -> list[Finding]:
+        """What the frames of a second device broke."""
+        return []
+
     def unused(self) -> str:
         """What the case planned and what never came about, in words; "" when all of it did."""
         return ""

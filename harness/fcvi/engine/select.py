@@ -18,6 +18,12 @@ class SelectionError(ValueError):
 
 
 Chosen = list[tuple[CaseInfo, Variant]]
+_FAR = "far-side"  # the tag of cases with a port in the tester's place
+
+
+def far_side(cases: list[CaseInfo]) -> list[CaseInfo]:
+    """The cases that have room for a second device."""
+    return [case for case in cases if _FAR in case.tags]
 
 
 def select(cases: list[CaseInfo], expression: str | None, shard: tuple[int, int] = (1, 1)) -> Chosen:

@@ -293,6 +293,11 @@ def _around(field: str, code: int) -> Optional[str]:
     return f"{_DELIMITERS.get(code, '')} ({code:02X}h)".lstrip() if field in ("SOF", "EOF") else None
 
 
+def _message(field: str, message: str) -> str:
+    """What is wrong, with the field once."""
+    return message if message.startswith(f"{field} ") else f"{field}: {message}"
+
+
 def finding_of(f: Any) -> Finding:
     """One finding of the C codec."""
     required = _text(f.required)
@@ -304,7 +309,7 @@ def finding_of(f: Any) -> Finding:
     return Finding(
         requirement=_text(f.requirement),
         cls=_text(lib.fcvi_class_name(f.cls)),
-        message=f"{_text(f.field)}: {_text(f.message)}",
+        message=_message(_text(f.field), _text(f.message)),
         seen=around or seen,
         required=wanted,
         byte=None if around else f.byte,

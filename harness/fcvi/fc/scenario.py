@@ -277,6 +277,12 @@ class Scenario(WireFree):
         self.tester.second_port = SecondPort(self.tester, far or port, self.config, hosts, lent=far is not None)
         return self.tester.second_port
 
+    def follows_a_breach(self, finding: Finding) -> bool:
+        return finding in self.tester.after_a_breach
+
+    def far_findings(self) -> list[Finding]:
+        return self.tester.far_findings
+
     def discard(self, *kinds: str) -> None:
         """Take what has come of these kinds, lest a later expectation takes it for its own."""
         for received in self.tester.inbox:

@@ -6,7 +6,7 @@ ever. Nobody answers but the second port.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
 from . import notation
 from .build import HEADER, RawFrame
@@ -35,19 +35,19 @@ class SecondPort:
         """lent: the port outlives the case."""
         self._tester = tester
         self._port = port
-        self._lent = lent
-        self._port.reset(mirrored(config, hosts))
+        self.lent = lent
+        self._asked(self._port.reset, mirrored(config, hosts))
         self.completions: list[Completion] = []
         self.errors: list[tuple[Optional[int], str]] = []
         self._under_way: list[Call] = []
 
     def receive(self, frame: RawFrame) -> None:
         """A frame of the DUT has crossed the link."""
-        self._port.send_frame(frame)
+        self._asked(self._port.send_frame, frame)
 
     def run_until(self, now_us: int) -> bool:
         """Let the port live until now; true when it sent something."""
-        self._port.advance(max(0, now_us - self._port.now_us))
+        self._asked(self._port.advance, 0 if self._port.clock == "real" else max(0, now_us - self._port.now_us))
         for call in self._under_way:
             call.check()
         self._under_way = [call for call in self._under_way if not call.done]
@@ -65,8 +65,17 @@ class SecondPort:
 
     def close(self) -> None:
         """The case is over."""
-        if not self._lent:
+        if not self.lent:
             self._port.close()
+
+    def _asked(self, operation: Callable[..., Any], *given: Any) -> Any:
+        """Do it. Raises DutError that says which device failed: a dead neighbour is not the judged one's death."""
+        try:
+            return operation(*given)
+        except DutError as error:
+            if not self.lent:
+                raise
+            raise type(error)(f"the far device: {error}") from error
 
     def next_us(self) -> Optional[int]:
         """When the port's next timer fires, or when to look at it again."""
@@ -76,8 +85,8 @@ class SecondPort:
 
     def start(self, method: str, **params: Any) -> Call:
         """A VIPL call on the port; the case has to let time pass before it can have an effect."""
-        whose = "the far device" if self._lent else "the far side"
-        call = Call(method, params, self._port.request(method, params), self._port.now_us, whose=whose)
+        whose = "the far device" if self.lent else "the far side"
+        call = Call(method, params, self._asked(self._port.request, method, params), self._port.now_us, whose=whose)
         self._under_way.append(call)
         return call
 

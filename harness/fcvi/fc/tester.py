@@ -39,6 +39,8 @@ class Tester:
         self.trace: list[TraceFrame] = []
         self.inbox: list[Received] = []
         self.findings: list[Finding] = []
+        self.far_findings: list[Finding] = []  # about the frames of a second device, which is not the judged one
+        self.after_a_breach: list[Finding] = []  # of the findings those that hold between frames, once a second device broke a rule
         self.monitor = Monitor(WHOLE, exchanges=256, endpoints=128, r_a_tov_us=pixit.r_a_tov_us)
         self.receive_size = int(config["receive_size"])
         self.service_class = int(config["class"])
@@ -167,11 +169,20 @@ class Tester:
         # what it is matters to the link's rules only
         kind = kind_of(self.decoded(frame)) if self.link.watches("tester") else ""
         entry = self._record("tester", frame, note)
-        if self.edition:
+        if self.second_port is not None and self.second_port.lent:
+            self._judge_far(frame, entry)
+        elif self.edition:
             self.monitor.frame(self.decoded(frame, checksum=True), len(self.trace), entry.time_us)
         else:
             self.monitor.follow(frame.data, (frame.sof, frame.eof, frame.crc_ok), len(self.trace), entry.time_us)
         self._through_link("tester", kind, entry, lambda: self._deliver(frame))
+
+    def _judge_far(self, frame: build.RawFrame, entry: TraceFrame) -> None:
+        """A frame of the second device. It is judged, so that what the DUT does next is not taken for the DUT's own breach."""
+        view, number = self.decoded(frame, checksum=True), len(self.trace)
+        breaches = self.monitor.frame(view, number, entry.time_us)
+        entry.findings = [replace(f, frame=number, time_us=entry.time_us) for f in (*view.findings, *(b.finding for b in breaches))]
+        self.far_findings += [f for f in entry.findings if f.cls != "notice"]
 
     def _deliver(self, frame: build.RawFrame) -> None:
         self.dut.send_frame(frame)
@@ -223,7 +234,9 @@ class Tester:
         breaches = self.monitor.frame(view, number, notification.time_us)
         if view.findings or breaches:
             entry.findings = [replace(f, frame=number, time_us=notification.time_us) for f in view.findings]
-            entry.findings += [replace(b.finding, time_us=notification.time_us) for b in breaches]
+            between = [replace(b.finding, time_us=notification.time_us) for b in breaches]
+            self._note_between(between)
+            entry.findings += between
             self.findings.extend(entry.findings)
         if view.iu is not None:
             self.judged[view.iu] = self.judged.get(view.iu, 0) + 1
@@ -344,8 +357,14 @@ class Tester:
         if view.kind == "iu":
             exchange.count(view)
         if found:
+            self._note_between(found)
             entry.findings.extend(found)
             self.findings.extend(found)
+
+    def _note_between(self, found: list[Finding]) -> None:
+        """What was found holds between this frame and others: those of a second device that broke a rule may be its cause."""
+        if self.far_findings:
+            self.after_a_breach += found
 
     def _assemble(
         self, view: codec.Frame, exchange: Exchange, number: int, kind: str, arrived: Notification

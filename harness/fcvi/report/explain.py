@@ -115,9 +115,13 @@ def cause_of(result: Result) -> tuple[str, str]:
     first = next(iter(failing(result)), None)
     if first is None or result.verdict not in (Verdict.FAIL, Verdict.PASS):
         return "", words.timed(result.reason)
+    return first.requirement, _cause(first)
+
+
+def _cause(first: Finding) -> str:
     clause = requirements()[first.requirement].clause if first.requirement in requirements() else ""
     place = f" (clause {clause})" if clause else ""
-    return first.requirement, f"{first.requirement}{place}: {words.timed(words.anywhere(first.message))}"
+    return f"{first.requirement}{place}: {words.timed(words.anywhere(first.message))}"
 
 
 def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE)) -> list[Group]:
@@ -126,18 +130,35 @@ def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdi
     A group begins with its simplest case, as an example: that with the fewest frames, then with the fewest steps.
     """
     wanted = tuple(verdicts)
+    one = _same_place(report.results)
     found: dict[tuple[Verdict, str, str, str], Group] = {}
     for result in report.results:
         if result.verdict not in wanted:
             continue
         requirement, cause = cause_of(result)
         waived = report.waived.get(result.id, "")
-        key = (result.verdict, requirement, words.sorted_out(cause), waived)
+        cause_words = words.sorted_out(cause)
+        key = (result.verdict, requirement, one.get(cause_words, cause_words), waived)
         found.setdefault(key, Group(result.verdict, requirement, cause, waived=waived)).results.append(result)
     for group in found.values():
         example = min(group.results, key=_size)
         group.results = [example, *(r for r in group.results if r is not example)]
     return sorted(found.values(), key=lambda g: (bool(g.waived), wanted.index(g.verdict), -len(g.results)))
+
+
+def _same_place(results: Iterable[Result]) -> dict[str, str]:
+    """Causes that are one: two checks found the same bytes of one frame to break the same requirement."""
+    one: dict[str, str] = {}
+    for result in results:
+        seen: dict[tuple[object, ...], str] = {}
+        for finding in failing(result):
+            if finding.byte is not None:
+                cause = words.sorted_out(_cause(finding))
+                first = seen.setdefault((finding.requirement, finding.frame, finding.byte, finding.bits), cause)
+                if one.get(first, first) != one.get(cause, cause):
+                    keep, goes = sorted((one.get(first, first), one.get(cause, cause)))
+                    one = {name: keep if to == goes else to for name, to in one.items()} | {goes: keep}
+    return one
 
 
 def _size(result: Result) -> tuple[int, int, int]:
@@ -149,8 +170,11 @@ def _line(result: Result) -> Optional[Line]:
     return make() if make is not None else None
 
 
-def provoked(result: Result) -> list[str]:
-    """What the tester and the wire did wrong on purpose: lost frames, frames against the rules, steps that the case tells."""
+def provoked(result: Result, pair: bool = False) -> list[str]:
+    """What the tester and the wire did wrong on purpose: lost frames, frames against the rules, steps that the case tells.
+
+    pair: the frames are those of a second device, whose breaches are nobody's purpose.
+    """
     line, found = _line(result), []
     for number, frame in enumerate(result.frames, 1):
         if line is None:
@@ -158,9 +182,9 @@ def provoked(result: Result) -> list[str]:
         view = None
         if frame.lost:
             view = line.decode(frame, False)
-            whose = "the tester's" if frame.sender == "tester" else "the device's"
+            whose = "the device's" if frame.sender == "dut" else "the far device's" if pair else "the tester's"
             found.append(f"{whose} {view.summary().split(' ')[0]} is lost (frame {number})")
-        if frame.sender == "tester":
+        if frame.sender == "tester" and not pair:
             view = line.decode(frame, True)
             for finding in getattr(view, "findings", [])[:2]:
                 name = view.summary().split(" ")[0]
@@ -191,15 +215,13 @@ def explain(report: RunReport, result: Result) -> Explanation:
     needs = (case[1].applies or case[0].applies) if case else ""
     broken = [requirements()[ident] for ident in result.broken if ident in requirements()]
     return Explanation(
-        case[0].purpose if case else "", provoked(result), broken, seen,
+        case[0].purpose if case else "", provoked(result, bool(report.against)), broken, seen,
         causes.likely(findings[0] if findings else None, result.reason, needs), words.again(report, result.id),
         _replay(report, result),
     )  # fmt: skip
 
 
 def _replay(report: RunReport, result: Result) -> str:
-    if report.against:
-        return ""  # what the far device did is in no evidence
     if not result.frames:
         return ""
     return f"fcvi replay {shlex.quote(stem(result.id) + '.pcapng')} --dut {shlex.quote(report.attachment)}"

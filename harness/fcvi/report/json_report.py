@@ -57,6 +57,9 @@ def frames_checked(report: RunReport) -> dict[str, int]:
     return {ident: frames for ident, frames in counts.items() if frames}
 
 
+_NAMES = ("attachment", "implementation", "version")
+
+
 def as_json(report: RunReport) -> dict[str, Any]:
     """The report as data."""
     verdicts = requirement_verdicts(report)
@@ -68,7 +71,7 @@ def as_json(report: RunReport) -> dict[str, Any]:
             "implementation": report.implementation,
             "version": report.implementation_version,
             "pics": report.pics,
-            **({"against": report.against} if report.against else {}),
+            **({"against": {name: report.against[name] for name in _NAMES}} if report.against else {}),
         },
         "pixit": report.pixit,
         "seed": report.seed,

@@ -217,8 +217,9 @@ def html_page(table: Table) -> str:
     """One page that needs nothing else."""
     style, style_hash = html.asset("style.css")
     counts, beside = counted(table), pairs(table)
+    tried = [row for row in table.clauses if any(v not in ("", diff.NOT_TESTED) for v in row.verdicts)]
     return words.harmless(html.environment().get_template("matrix.html.j2").render(
         table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
-        words=words_of(table), style=style, style_hash=style_hash, pairs=beside,
+        words=words_of(table), clauses=tried, untested=len(table.clauses) - len(tried), style=style, style_hash=style_hash, pairs=beside,
         far=list(dict.fromkeys(far for row in beside.values() for far in row)),
     ))  # fmt: skip

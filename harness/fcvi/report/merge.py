@@ -23,7 +23,7 @@ from fcvi.engine.target import recorded
 _SAME = {
     "suite": "version of the suite", "seed": "seed", "certification": "command (run or certify)", "deviations": "known deviations",
     "given": "options", "select": "selection", "lab": "laboratory ([lab])", "item": "item ([item])",
-    "commit": "commit of the suite",
+    "commit": "commit of the suite", "against": "device at the far side",
 }  # fmt: skip
 
 

@@ -140,6 +140,7 @@ def render(report: RunReport, verbose: bool = False) -> str:
     lines.append(f"DUT: {report.attachment} ({dut})")
     if report.against:
         lines.append("against: {attachment} ({implementation} {version})".format(**report.against))
+        lines += [words.far_breaches(report)] if words.far_breaches(report) else []
     if "profile" in report.pixit:
         lines.append(f"numbers: profile {report.pixit['profile']['name']}, SHA-256 {report.pixit['profile']['sha256']}")
     if report.shard != (1, 1):

@@ -11,6 +11,7 @@ _TIME = re.compile(r"(?<![\w.])(\d{4,}) us\b")
 _STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _CONTROLS = bytes(code for code in range(128) if _STRANGE.match(chr(code)))
 _EXCHANGE = re.compile(r" on Exchange OX_ID [0-9A-F]{4}h of the \w+")
+_SEE = re.compile(r" \(see frame \d+\)$")
 _NUMBER = re.compile(r"\b(?:[0-9A-F]+h|0x[0-9a-f]+|\d+)\b")
 
 
@@ -35,8 +36,8 @@ def timed(text: str) -> str:
 
 
 def anywhere(text: str) -> str:
-    """A sentence without the Exchange that it names: it is another one in each case."""
-    return _EXCHANGE.sub("", text)
+    """A sentence without the Exchange and the frame that it names: they are others in each case."""
+    return _SEE.sub("", _EXCHANGE.sub("", text))
 
 
 def sorted_out(text: str) -> str:
@@ -65,6 +66,16 @@ def where(finding: Finding) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """A count with its noun: "1 case", "2 cases"."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def far_breaches(report: RunReport) -> str:
+    """What the frames of the device of --against broke, and where that device is judged; "" for nothing."""
+    cases = [r for r in report.results if r.far]
+    if not cases:
+        return ""
+    rules = list(dict.fromkeys(f.requirement for r in cases for f in r.far))
+    told = ", ".join(rules[:5]) + (f" and {len(rules) - 5} more" if len(rules) > 5 else "")
+    return f"the device of --against broke {told} in {plural(len(cases), 'case')}; a run with it as --dut judges it"
 
 
 def again(report: RunReport, ident: str) -> str:

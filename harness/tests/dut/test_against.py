@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import fcvi
+from ..conftest import FCVI, fcvi
 from ..engine.test_declaration import INDEPENDENT
 from ..report.html_check import Page
+
+
+REAL = f"exec:{FCVI} endpoint --clock real"
 
 
 def pair(own: str, far: str, report: Path, *words: str) -> tuple[int, dict[str, int]]:
@@ -25,7 +28,11 @@ def test_two_conforming_devices_pass_in_both_places(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "0/report.json").read_text())
     assert data["dut"]["against"] == {"attachment": INDEPENDENT, "implementation": "independent endpoint", "version": "1"}
     assert all(".far/" in result["id"] for result in data["results"]), "only cases that have room for a second device"
-    assert list((tmp_path / "0").glob("*.pcapng")) and not (tmp_path / "0/evidence").exists()
+    assert list((tmp_path / "0").glob("*.pcapng"))
+    traced = (tmp_path / "0/evidence/D.2.far__dut-server__far-first.jsonl").read_text().splitlines()
+    assert sum(json.loads(line) == {"device": "far"} for line in traced) == 1
+    done = fcvi("judge", str(tmp_path / "0"))
+    assert done.returncode == 0 and "byte for byte the same" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("fault", ["resp1-revision", "connection-id-unassigned", "rqst-revision"])
@@ -36,6 +43,12 @@ def test_a_breach_in_its_frames_fails_the_device_that_sent_them_and_no_other(fau
     assert status == 1 and counts["fail"]
     status, counts = pair("ref", broken, tmp_path / "far", "--select", "D.2.far")
     assert status in (0, 4) and not counts["fail"] and not counts["error"]
+    results = json.loads((tmp_path / "far/report.json").read_text())["results"]
+    told = [r for r in results if r.get("far")]
+    assert told and all(f["class"] != "notice" for r in told for f in r["far"])
+    assert "a run with it as --dut judges it" in (tmp_path / "far/report.txt").read_text()
+    again = fcvi("judge", str(tmp_path / "far"), "--quiet")
+    assert again.returncode == status and not again.stderr
 
 
 def test_what_fails_between_two_devices_accuses_neither(tmp_path: Path) -> None:
@@ -62,11 +75,37 @@ def test_a_table_shows_each_pair_once(tmp_path: Path) -> None:
     assert page.problems == [] and "against independent endpoint 1" in "".join(page.text)
 
 
+@pytest.mark.parametrize("own, far", [(REAL, REAL), ("ref", REAL), (REAL, "ref")], ids=["both", "far", "own"])
+def test_devices_in_real_time_stand_at_one_link(own: str, far: str, tmp_path: Path) -> None:
+    """Beside a real clock a virtual one keeps step. What two clocks said is in the evidence, so a judge needs neither."""
+    status, counts = pair(own, far, tmp_path / "pair", "--select", "D.2.far/*-first")
+    assert status == 0 and counts["pass"] == 4, (tmp_path / "pair/report.txt").read_text()
+    assert json.loads((tmp_path / "pair/evidence/run.json").read_text())["dut"]["clock"] == "real"
+    done = fcvi("judge", str(tmp_path / "pair"))
+    assert done.returncode == 0 and "byte for byte the same" in done.stdout, done.stderr
+
+
+def test_a_run_of_two_devices_is_gone_on_with(tmp_path: Path) -> None:
+    """The far device has to be named again, and has to be the one that it was."""
+    where = tmp_path / "pair"
+    pair("ref", INDEPENDENT, where, "--select", "D.2.far/dut-server/*")
+    run = json.loads((where / "evidence/run.json").read_text())
+    kept, *cut = run["cases"]
+    (where / "evidence/cases.jsonl").write_text(json.dumps(kept) + "\n")
+    run["incomplete"] = {"selected": [kept["id"], *(case["id"] for case in cut)], "own_timers": True}
+    (where / "evidence/run.json").write_text(json.dumps(run))
+    for words, says in (((), "Give it again"), (("--against", "ref"), "Give it again")):
+        done = fcvi("run", "--resume", str(where), *words)
+        assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    done = fcvi("run", "--resume", str(where), "--against", INDEPENDENT)
+    assert done.returncode == 0 and "3 pass" in done.stdout, done.stderr
+    assert fcvi("judge", str(where), "--quiet").returncode == 0
+
+
 @pytest.mark.parametrize("words, says", [
     (("--against", "ref:vitcp"), "two devices of FC-VI at one link"),
     (("--against", "ref:rev1"), "speaks edition 2007"),
     (("--against", "tcp:127.0.0.1:1", "--jobs", "2"), "is one device"),
-    (("--against", f"{INDEPENDENT} --clock real"), "real clock"),
 ])
 def test_what_cannot_stand_at_one_link_is_told(words: tuple[str, ...], says: str) -> None:
     done = fcvi("run", "--quiet", *words)
