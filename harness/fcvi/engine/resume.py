@@ -70,7 +70,8 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
     options.resume = Resume(
         tuple(entry["id"] for entry in run["cases"]), results, (dut["implementation"], dut["version"], dut["clock"]), pics,
         Pixit.from_json(run["pixit"]), tuple(Deviation.from_json(d) for d in run["deviations"]),
-        incomplete.get("own_timers") is True, far=_far(directory, run.get("against"), options), **({name: {str(k): str(v) for k, v in run.get(name, {}).items()} for name in ("lab", "item")}),
+        incomplete.get("own_timers") is True, far=_far(directory, run.get("against"), options),
+        **{name: {str(k): str(v) for k, v in run.get(name, {}).items()} for name in ("lab", "item")},
     )  # fmt: skip
     options.target = _target(directory, str(dut["attachment"]), options.target, incomplete)
     number, parts = run.get("shard", [1, 1])

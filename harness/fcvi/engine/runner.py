@@ -152,7 +152,8 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
         joint, broken = scenario.joint, scenario.far_findings()
         if broken:
             first = broken[0]
-            joint = f"the far device broke {first.requirement} in frame {first.frame} ({first.message}), and what follows may come of it"
+            broke = f"the far device broke {first.requirement} in frame {first.frame} ({first.message})"
+            joint = f"{broke}, and what follows may come of it"
         own_breaches = [f for f in failing if f.cls != "behaviour" and not scenario.follows_a_breach(f)]
         if not own_breaches:
             result.verdict, result.reason = Verdict.INCONCLUSIVE, f"{joint}: {_sentence(failing[0])}{_more(failing)}"

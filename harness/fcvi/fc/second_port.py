@@ -75,7 +75,7 @@ class SecondPort:
         except DutError as error:
             if not self.lent:
                 raise
-            raise type(error)(f"the far device: {error}") from error
+            raise type(error)(f"the far device: {str(error).removeprefix('the DUT ')}") from error
 
     def next_us(self) -> Optional[int]:
         """When the port's next timer fires, or when to look at it again."""

@@ -220,6 +220,7 @@ def html_page(table: Table) -> str:
     tried = [row for row in table.clauses if any(v not in ("", diff.NOT_TESTED) for v in row.verdicts)]
     return words.harmless(html.environment().get_template("matrix.html.j2").render(
         table=table, changes=table.changes(), counts=counts, verdicts=[v for v in html.VERDICTS if any(c[v] for c in counts)],
-        words=words_of(table), clauses=tried, untested=len(table.clauses) - len(tried), style=style, style_hash=style_hash, pairs=beside,
+        words=words_of(table), clauses=tried, untested=len(table.clauses) - len(tried), pairs=beside,
+        style=style, style_hash=style_hash,
         far=list(dict.fromkeys(far for row in beside.values() for far in row)),
     ))  # fmt: skip
