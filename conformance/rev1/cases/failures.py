@@ -1,8 +1,8 @@
-"""Clauses 5.2, 5.7.2 and 6.2 to 6.6 with VI-ARCH 2.5: Messages that fail at the DUT, and Messages that stay without their end."""
+"""Clauses 5.2, 5.7.2 and 6.2 to 6.6 with VI-ARCH 2.5: Messages that fail at the DUT."""
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from fcvi.engine import pages
 from fcvi.engine.case import case
@@ -10,16 +10,14 @@ from fcvi.fc.received import Received
 
 from conformance.fcvi.steps.messages import to_the_end_of_a_page
 from conformance.rev1.steps.connection import (
-    BY_KERNEL, RD, REGISTRY, RR, STATE, Scenario, Setup, UD, answer_disconnect, check_disconnect, connect, dut_address, level_of,
-    tester_address, variants, with_rdma,
+    RD, REGISTRY, RR, Scenario, Setup, connect, dut_address, level_of, tester_address, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
-    Cut, FILL, Region, Sent, answered, build, deliver, expect_response, in_all, memory, pattern, post, register, state_of,
-    take_read, transmit, until_completed, written,
+    FILL, Region, Sent, answered, broken, build, deliver, expect_response, in_all, memory, pattern, post, provider, register,
+    take_read, transmit, written,
 )  # fmt: skip
 
 _RELIABLE = ("reliable-delivery", "reliable-reception")
-_ALL = ("unreliable", *_RELIABLE)
 _LENGTH = 64
 _OF_THE_VI = "vi-not-enabled"
 _WRONG: list[tuple[str, dict[str, Any]]] = [
@@ -122,7 +120,7 @@ def _protected(t: Scenario, setup: Setup, op: str, fault: str) -> None:
     inside = min(end, _LENGTH)
     seen = memory(t, region, inside, end - inside)
     t.require(seen == FILL * inside, "FCVI-5.9.7.3.1-04", "memory was written in spite of its protection", seen[:16].hex(), "a5...")
-    _provider(t, setup)
+    provider(t, setup)
 
 
 def _refused_read(t: Scenario, setup: Setup, sent: Sent) -> None:
@@ -168,12 +166,12 @@ def _no_descriptor(t: Scenario, setup: Setup) -> None:
         resp = expect_response(t, setup, sent, None)
         t.equal(resp, "DESC_ERR", 1, "FCVI-T06-1")
         t.equal(resp, "DESC_ERR", 1, "FCVI-5.9.4.3-02")
-    _broken(t, setup, "FCVI-8.2-d3", "after a Send without a fitting Descriptor")
+    broken(t, setup, "FCVI-8.2-d3", "after a Send without a fitting Descriptor")
     good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
     t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
     if t.pics["client"]:
         _stays_in_error(t, setup)
-    _provider(t, setup)
+    provider(t, setup)
 
 
 def _stays_in_error(t: Scenario, setup: Setup) -> None:
@@ -182,124 +180,3 @@ def _stays_in_error(t: Scenario, setup: Setup) -> None:
     t.owed(lambda: call.done or t.peek(["CONNECT_RQST"]) is not None)
     seen = call.returned() if call.done else "a CONNECT_RQST"
     t.require(call.done and seen != "VIP_SUCCESS", "FCVI-8.2-e1", "VipConnectRequest with a VI in Error", seen, "an error")
-
-
-def _broken(t: Scenario, setup: Setup, requirement: str, why: str) -> None:
-    """The VI is in Error; when it goes there is the implementation's (clause 8)."""
-    t.owed(lambda: state_of(t, setup.vi) == STATE["error"])
-    seen = state_of(t, setup.vi)
-    t.require(seen == STATE["error"], requirement, f"the state of the VI {why}", seen, STATE["error"])
-
-
-def _provider(t: Scenario, setup: Setup) -> None:
-    """A provider may end the Connection by itself (5.3.5, 5.7.2)."""
-    t.wait(t.ulp_timeout_us // 10)
-    rqst = t.peek(["DISCONNECT_RQST"])
-    if rqst is not None:
-        rqst.taken = True
-        check_disconnect(t, rqst, setup, BY_KERNEL)
-        answer_disconnect(t, rqst, setup)
-
-
-# ---- a Message without its end ----
-
-_CUTS: list[tuple[str, dict[str, Any]]] = [
-    ("send/last-frame", {"op": "send", "ius": 1, "applies": "send"}),
-    ("send/first-frame", {"op": "send", "ius": 1, "lost": 0, "applies": "send"}),
-    ("send/middle-frame", {"op": "send", "ius": 1, "lost": 1, "applies": "send"}),
-    ("send/exchanged", {"op": "send", "ius": 1, "exchanged": True, "applies": "send"}),
-    ("send/last-iu", {"op": "send", "ius": 2, "applies": "send"}),
-    ("rdma-write/last-frame", {"op": "rdma-write", "ius": 1, "applies": "rdma_write and immediate_data"}),
-    ("rdma-write/middle-frame", {"op": "rdma-write", "ius": 1, "lost": 1, "applies": "rdma_write and immediate_data"}),
-    ("rdma-write/exchanged", {"op": "rdma-write", "ius": 1, "exchanged": True, "applies": "rdma_write and immediate_data"}),
-    ("rdma-write/last-iu", {"op": "rdma-write", "ius": 2, "applies": "rdma_write and immediate_data"}),
-]
-
-
-@case(
-    REGISTRY,
-    "R1.6.1.a",
-    "A Message without its end",
-    clause="5.2, 5.7.5, 6.1, 6.3",
-    requirements=["FCVI-6.2.1-01", "FCVI-6.4.1-01", "FCVI-8.4.1-01", "FCVI-8.4.2-e"],
-    errata=["R09", "R44"],
-    tags=["message", "loss"],
-    applies="(client or server) and send",
-    variants=variants(roles=("any",), levels=_ALL, choices=_CUTS),
-)  # fmt: skip
-def without_end(t: Scenario) -> None:
-    """A frame of a Message is lost, and the next Message comes. What arrived is delivered to nobody as good; at the reliable levels
-    neither is the next Message, and the VI goes to Error. At Unreliable Delivery the Descriptor may be spent or kept. Of two frames
-    that have changed places comes the Message that was sent, or none.
-    """
-    with_rdma(t)
-    setup = connect(t)
-    deliver(t, setup, pattern(40))
-    t.control("a Message was delivered")
-    length, op = 400 if t.params.get("exchanged") else 300, str(t.params["op"])
-    first, second = register(t, length), register(t, length)
-    for region in (first, second):
-        post(t, setup.vi, "recv", region)
-    target = register(t, length, write=True) if op == "rdma-write" else first
-    extra: dict[str, Any] = {"va": target.va, "region": target.handle, "immediate": 7} if op == "rdma-write" else {}
-    cut = build(t, setup, pattern(length, 5), op, cut=Cut(frame=100, ius=int(t.params["ius"])), **extra)
-    if t.params.get("exchanged"):
-        _exchanged(t, setup, cut, target)
-        return
-    del cut.frames[int(t.params.get("lost", -1))]
-    behind = build(t, setup, pattern(80, 9))
-    t.tolerate("SEND_RESP", "WRITE_RESP", "ABTS")
-    transmit(t, cut)
-    transmit(t, behind)
-    row = "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01"
-    if level_of(t) == UD:
-        _dropped_or_in_error(t, setup, row, (first, second))
-    else:
-        _nothing_good(t, setup, row, cut, behind)
-
-
-def _exchanged(t: Scenario, setup: Setup, sent: Sent, target: Region) -> None:
-    """SEQ_CNT and RLTV_OFF tell where each frame belongs (5.4, 5.6.6): a Message is not put together in the order of arrival."""
-    sent.frames[1], sent.frames[2] = sent.frames[2], sent.frames[1]
-    t.tolerate("SEND_RESP", "WRITE_RESP", "ABTS")
-    transmit(t, sent)
-    done = until_completed(t, setup.vi, "recv")
-    row, wanted = ("FCVI-6.2.1-01" if sent.op == "send" else "FCVI-6.4.1-01"), pattern(400, 5)
-    if done is not None and done.good:
-        seen = memory(t, target, len(wanted))
-        t.require(seen == wanted, row, "frames that have changed places are put together as they came", seen[100:108].hex(),
-                  f"{wanted[100:108].hex()} at 100, or no Message")  # fmt: skip
-    _provider(t, setup)
-
-
-def _dropped_or_in_error(t: Scenario, setup: Setup, row: str, regions: tuple[Region, Region]) -> None:
-    """One completion at least may be good: that of the next Message, with all of its bytes."""
-    wanted = pattern(80, 9)
-    for region in regions:
-        done = until_completed(t, setup.vi, "recv")
-        if done is None:
-            break
-        if done.good:
-            seen = memory(t, region, len(wanted))
-            whole = done.length == len(wanted) and seen == wanted and done.immediate is None
-            t.require(whole, row, "a Message without its end is delivered as good", f"{done.length} bytes {seen[:8].hex()}",
-                      f"an error, or the next Message: {len(wanted)} bytes {wanted[:8].hex()}")  # fmt: skip
-    _provider(t, setup)
-
-
-def _nothing_good(t: Scenario, setup: Setup, row: str, cut: Sent, behind: Sent) -> None:
-    _broken(t, setup, "FCVI-8.4.2-e", "after a Message without its end")
-    good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
-    t.require(not good, row, "a Message without its end is delivered as good, or the one behind it", len(good), "none")
-    for sent in (cut, behind):
-        resp = _response_on(t, sent)
-        if resp is not None:
-            t.equal(resp, "RESP_ERR", 1, "FCVI-5.9.4.3-01")
-    _provider(t, setup)
-
-
-def _response_on(t: Scenario, sent: Sent) -> Optional[Any]:
-    resp = t.peek(["SEND_RESP", "WRITE_RESP"], sent.exchange)
-    if resp is not None:
-        resp.taken = True
-    return resp

@@ -13,7 +13,9 @@ from fcvi.fc.received import Exchange, Received
 
 from conformance.fcvi.steps.messages import Region, expect_good, in_error, memory, next_completion, post, register, state_of
 
-from .connection import RR, STATE, Scenario, Setup, check_header, check_state, level_of
+from .connection import (
+    BY_KERNEL, RR, STATE, Scenario, Setup, answer_disconnect, check_disconnect, check_header, check_state, level_of,
+)  # fmt: skip
 
 IU = {"send": "SEND_RQST", "rdma-write": "WRITE_RQST", "rdma-read": "READ_RQST"}
 OP_PICS = {"send": "send", "rdma-write": "rdma_write", "rdma-read": "rdma_read"}
@@ -359,10 +361,17 @@ def respond(t: Scenario, setup: Setup, taken: Taken, flags: int = 0) -> None:
 
 def respond_with(t: Scenario, setup: Setup, taken: Taken, data: bytes, *, flags: int = 0, cut: Cut = Cut(), **dh: int) -> None:
     """READ_RESP of the tester."""
+    send_frames(t.tester, response_of(t, setup, taken, data, flags=flags, cut=cut, **dh))
+    t.settle()
+
+
+def response_of(
+    t: Scenario, setup: Setup, taken: Taken, data: bytes, *, flags: int = 0, cut: Cut = Cut(), **dh: int
+) -> list[RawFrame]:
+    """The frames of a READ_RESP of the tester, not sent yet."""
     t.tester.assign_rx_id(taken.exchange)
     fields = {"VI_HANDLE": setup.dut_handle, "VI_MSG_ID": taken.exchange.asked, "VI_FLAGS": flags, **dh}
-    send_frames(t.tester, frames_of(t.tester, taken.exchange, "READ_RESP", fields, data, answered=False, cut=cut))
-    t.settle()
+    return frames_of(t.tester, taken.exchange, "READ_RESP", fields, data, answered=False, cut=cut)
 
 
 def exchange_a_send(t: Scenario, setup: Setup, length: int = 40) -> None:
@@ -374,6 +383,23 @@ def exchange_a_send(t: Scenario, setup: Setup, length: int = 40) -> None:
         respond(t, setup, taken)
     expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
     deliver(t, setup, pattern(length, 100 + setup.sent))
+
+
+def broken(t: Scenario, setup: Setup, requirement: str, why: str) -> None:
+    """The VI is in Error; when it goes there is the implementation's (clause 8)."""
+    t.owed(lambda: state_of(t, setup.vi) == STATE["error"])
+    seen = state_of(t, setup.vi)
+    t.require(seen == STATE["error"], requirement, f"the state of the VI {why}", seen, STATE["error"])
+
+
+def provider(t: Scenario, setup: Setup) -> None:
+    """A provider may end the Connection by itself (5.3.5, 5.7.2)."""
+    t.wait(t.ulp_timeout_us // 10)
+    rqst = t.peek(["DISCONNECT_RQST"])
+    if rqst is not None:
+        rqst.taken = True
+        check_disconnect(t, rqst, setup, BY_KERNEL)
+        answer_disconnect(t, rqst, setup)
 
 
 def untouched(t: Scenario, setup: Setup, requirement: str, why: str) -> None:
@@ -400,9 +426,9 @@ def until_completed(t: Scenario, vi: int, queue: str) -> Optional[Completion]:
 Check = Callable[[Scenario, Setup, Mapping[str, Any]], None]
 
 __all__ = [
-    "Cut", "FILL", "IU", "OP_PICS", "Region", "Sent", "Taken", "answered", "build", "check_counts", "check_immediate",
+    "Cut", "FILL", "IU", "OP_PICS", "Region", "Sent", "Taken", "answered", "broken", "build", "check_counts", "check_immediate",
     "check_offsets", "check_state", "check_target", "check_words", "completed", "deliver", "each_frame", "exchange_a_send",
-    "expect_good", "expect_response", "in_all", "in_error", "memory", "next_completion", "originate", "pattern", "post", "register",
-    "respond", "respond_with", "same_in_each", "state_of", "take", "take_read", "transmit", "until_completed", "untouched",
-    "written",
+    "expect_good", "expect_response", "in_all", "in_error", "memory", "next_completion", "originate", "pattern", "post", "provider",
+    "register", "respond", "respond_with", "response_of", "same_in_each", "state_of", "take", "take_read", "transmit",
+    "until_completed", "untouched", "written",
 ]  # fmt: skip

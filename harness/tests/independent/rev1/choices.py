@@ -87,6 +87,8 @@ CHOICES: Table = {
     "immediate_ius": ("all|last|first", "which IUs of a Message carry Immediate Data (R42; last and first may warn)"),
     "read_length": ("length|zero", "VI_RMT_TOT_LEN of READ_RQST (R04; zero may warn, and reads nothing)"),
     "write_length": ("zero|length", "VI_RMT_TOT_LEN of WRITE_RQST (R09; length may warn)"),
+    "overtaking": (
+        "error|sorted", "frames and Messages that overtake others: an error, or what is missing is waited for (5.4, 5.7.5)"),
     "old_message": ("discard|error", "a VI_MSG_ID that has been there, on a reliable VI (R43)"),
     "late_frames": (
         "by-number|remembered", "a number that was delivered within R_A_TOV is a late frame, whatever stands between (FC-PH)"),

@@ -33,7 +33,8 @@ class Exchange:
         self.tx_cnt = self.tx_offset = self.rx_offset = 0
         self.sequences = self.seq_id = self.rx_seq_id = 0
         self.cs_ctl = 0
-        self.careless = False  # takes frames in whatever order, which is a mistake
+        # mistakes: frames in whatever order are taken, IUs in whatever order, or all is over with the last frame
+        self.careless = self.any_iu = self.ends_early = False
         self.assembly: Optional[Assembly] = None
         self.on_iu: Callable[[Iu], None] = lambda iu: None
         self.on_error: Callable[[], None] = lambda: None
@@ -46,6 +47,8 @@ class Exchange:
 
     def take(self, frame: Frame, iu: Iu, payload: bytes) -> Optional[Iu]:
         """One frame; the IU when it is the last of its Sequence."""
+        if self.ends_early:
+            return self._placed(frame, iu, payload)
         begins = self.assembly is None if frame.sof is None or self.careless else frame.sof.startswith("i")
         if begins:
             self._begin(frame, iu)
@@ -68,14 +71,29 @@ class Exchange:
         held.iu.last, held.iu.initiative = bool(frame.f_ctl & LAST), bool(frame.f_ctl & INITIATIVE)
         return held.iu
 
+    def _placed(self, frame: Frame, iu: Iu, payload: bytes) -> Optional[Iu]:
+        """A frame by its RLTV_OFF alone, whatever is missing, for a fault."""
+        if self.assembly is None:
+            iu.payload, iu.offset = b"", 0
+            self.assembly = Assembly(frame.seq_id, frame.seq_cnt, iu)
+        whole, end = self.assembly.iu, frame.param + len(payload)
+        data = whole.payload.ljust(end, b"\0")
+        whole.payload = data[:frame.param] + payload + data[end:]
+        self.rx_frames += 1
+        if not frame.f_ctl & END or not frame.f_ctl & (LAST | INITIATIVE):
+            return None
+        self.assembly = None
+        whole.last, whole.initiative = bool(frame.f_ctl & LAST), bool(frame.f_ctl & INITIATIVE)
+        return whole
+
     def _begin(self, frame: Frame, iu: Iu) -> None:
         if self.assembly:
             raise SequenceError("a Sequence begins inside another")
         own, shared = self.rx_frames & 0xFFFF, self.rx_frames + self.tx_frames & 0xFFFF
-        if frame.seq_cnt not in (own, shared) and not self.careless:
+        if frame.seq_cnt not in (own, shared) and not (self.careless or self.any_iu):
             raise SequenceError(f"SEQ_CNT {frame.seq_cnt} where {own} is due")
         iu.payload = b""
-        iu.offset = frame.param if frame.param in (0, self.rx_offset) else self.rx_offset
+        iu.offset = frame.param if frame.param in (0, self.rx_offset) or self.any_iu else self.rx_offset
         self.assembly = Assembly(frame.seq_id, frame.seq_cnt, iu)
 
     def _locate(self, frame: Frame, iu: Iu, payload: bytes) -> None:

@@ -12,12 +12,13 @@ from . import class2, login
 from .attempt import later
 from .disconnect import Disconnects
 from .exchange import Exchange
+from .order import Sorter
 from .receive import Receiver
 from .resolve import Resolver
 from .send import Sender
 from .setup import Setups
 from .vi import Rev1Vi
-from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, ONE_FRAME, PREF, RESP1, Iu, split_device_header
+from .wire import CONNECT_RQST, DISCONNECT_RQST, MESSAGE_RQST, ONE_FRAME, PREF, RESP1, SEND, WRITE, Iu, split_device_header
 
 CT_RESP, TYPE_CT = 0x03, 0x20
 BROADCAST, MOST_FRAMES = 0xFFFFFF, 0x10000
@@ -52,7 +53,7 @@ class Rev1Port(Base):  # type: ignore[misc]
         self.resolver = Resolver(self)
         self.setups = Setups(self)
         self.disconnects = Disconnects(self)
-        self.sender, self.receiver = Sender(self), Receiver(self)
+        self.sender, self.receiver, self.sorter = Sender(self), Receiver(self), Sorter(self)
         self.messages = self.receiver
 
     def emit(self, frame: Frame) -> None:
@@ -216,7 +217,7 @@ class Rev1Port(Base):  # type: ignore[misc]
             self.resolver.answered_by_name_server(frame)
         elif frame.type == TYPE_FCVI and self.login.done:
             try:
-                self._device_data(frame, *split_device_header(frame))
+                self.sorter.take(frame, *split_device_header(frame))
             except ValueError as error:
                 self.log(f"frame discarded: {error}")
 
@@ -239,7 +240,8 @@ class Rev1Port(Base):  # type: ignore[misc]
         self._accept_abts(frame, exchange)
         self._ba_acc_cs_ctl = 0
 
-    def _device_data(self, frame: Frame, iu: Iu, payload: bytes) -> None:
+    def in_turn(self, frame: Frame, iu: Iu, payload: bytes) -> None:
+        """A frame of FC-VI whose turn it is."""
         exchange: Optional[Exchange] = self._exchange_of(frame)
         if exchange and self._begins_anew(exchange, frame):
             self.close(exchange)
@@ -276,7 +278,8 @@ class Rev1Port(Base):  # type: ignore[misc]
             return None
         rx_id = self._count("rx_id", 0x8000) & 0xFFFF if self.choose("rx_id") == "assigned" else 0xFFFF
         exchange = Exchange(frame.s_id, frame.ox_id, False, rx_id)
-        exchange.careless = self.bad("order-not-checked")
+        exchange.careless, exchange.any_iu = self.bad("order-not-checked"), self.bad("order-of-ius-not-checked")
+        exchange.ends_early = self.bad("ends-at-the-last-frame") and iu.opcode in (SEND, WRITE)
         self.theirs[frame.s_id, frame.ox_id] = exchange
         exchange.on_error = partial(self.close, exchange)
         if iu.opcode == CONNECT_RQST:

@@ -76,7 +76,8 @@ class Receiver:
         if self.port.choose("late_frames") == "remembered" and seen is not None and now < seen + self.port.r_a_tov:
             return False
         vi.delivered[iu.msg_id] = now
-        if self.port.bad("responds-beyond-a-gap" if vi.acknowledged else "ignores-lost-messages"):
+        careless = self.port.bad("responds-beyond-a-gap" if vi.acknowledged else "ignores-lost-messages")
+        if careless or self.port.bad("held-message-first"):
             ahead = 0
         if ahead >= WRAP // 2:
             if vi.reliable and self.port.choose("old_message") == "error":

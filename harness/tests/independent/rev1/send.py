@@ -50,6 +50,7 @@ class Waiting:
         self.sender, self.port, self.vi, self.descriptor, self.exchange = sender, sender.port, vi, descriptor, exchange
         self.msg_id, self.handle, self.opcode = msg_id, vi.handle, ANSWERS[descriptor.op]
         exchange.on_iu, exchange.on_abts, exchange.on_error = self._answered, self._aborted, self._broken
+        exchange.careless = self.port.bad("read-order-not-checked")
         self.timer: Timer = self.port.wait_response(self._expired)
 
     def _answered(self, iu: Iu) -> None:
@@ -222,12 +223,18 @@ class Sender:
 
     def _read(self, descriptor: Rev1Descriptor) -> List[str]:
         got, literal = bytes(descriptor.data), self.port.choose("read_length") == "zero"
-        if len(got) != descriptor.room() and not literal:
+        if len(got) != descriptor.room() and not literal and not self._careless(len(got) - descriptor.room()):
             return [TRANSPORT]
         if not accessible(self.port.receiver.memory, descriptor.segments):
             return [PROTECTION]
+        if self.port.bad("long-read-overflows"):
+            descriptor.segments[-1:] = [(mem, offset, len(got)) for mem, offset, _ in descriptor.segments[-1:]]
         scatter(self.port.receiver.memory, descriptor.segments, got[:descriptor.room()])
         return []
+
+    def _careless(self, more: int) -> bool:
+        """So many bytes more than were asked for are no error, for a fault."""
+        return self.port.bad("long-read-overflows" if more > 0 else "short-read-is-good")
 
     def stop(self, vi: Rev1Vi) -> None:
         """The connection is over; Requests still wait for their Responses, or are aborted (clause 8)."""
