@@ -539,6 +539,25 @@ START_TEST(ius_of_a_message_go_on_in_either_way)
 }
 END_TEST
 
+/* The second IU of a Message comes first; the answer goes on from both (R06). */
+START_TEST(an_answer_goes_on_from_an_iu_that_has_overtaken)
+{
+    for (uint16_t count = 0; count < 4; count++) {
+        struct stream s = connected1(RECEPTION);
+        more(&s, 0, 2, INITIATIVE | END, 1, 8);
+        request(&s, 0, 2, 0, 0);
+        counts(response(&s, 8, 2, 0), count, 0);
+        struct verdict v;
+        judge1(&v, &s, WHOLE);
+        bool told = false;
+        for (unsigned i = 0; i < v.found.count; i++)
+            told |= strcmp(v.list[i].what.requirement, "REV1-5.6.5-01") == 0;
+        ck_assert_msg(told == (count == 3), "SEQ_CNT %u", count);
+        free_verdict(&v);
+    }
+}
+END_TEST
+
 START_TEST(what_comes_twice_accuses_nobody)
 {
     for (unsigned number = 1; number <= 11; number++) {
@@ -682,6 +701,7 @@ int main(void)
     tcase_add_loop_test(tc, a_good_session_is_good, 0, 3);
     tcase_add_loop_test(tc, each_breach_is_found_in_its_frame, 0, (int)(sizeof changes / sizeof changes[0]));
     tcase_add_test(tc, a_setup_without_pref_is_before_the_connection);
+    tcase_add_test(tc, an_answer_goes_on_from_an_iu_that_has_overtaken);
     tcase_add_test(tc, the_setup_has_its_order);
     tcase_add_test(tc, a_disconnect_begins_an_exchange);
     tcase_add_loop_test(tc, the_codes_of_the_arbitration_fit_the_addresses, 0, 10);

@@ -101,6 +101,31 @@ static void judge_headless(struct r1_judged_frame *r)
     s->m->rev1_blind |= s->group == G_SETUP;
 }
 
+/* Frames of the originator that came before the first one of the Exchange: what goes on from them is right.
+ */
+static void keep_headless(struct judged_frame *s, struct r1_exchange *x)
+{
+    const uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
+    if (s->who != 0)
+        return;
+    if (x == NULL) {
+        x = begin(s, NULL);
+        x->headless = true;
+    }
+    if (!x->side[0].strays || (int16_t)(cnt - x->side[0].most) > 0)
+        x->side[0].most = cnt;
+    x->side[0].strays = true;
+}
+
+static struct r1_exchange *begin_behind(struct judged_frame *s, struct r1_exchange *x)
+{
+    const uint16_t most = x->side[0].most;
+    x = begin(s, x);
+    x->side[0].strays = true;
+    x->side[0].most = most;
+    return x;
+}
+
 /* A login ended all that was before it. */
 static bool voided(struct judged_frame *s, const struct r1_exchange *x)
 {
@@ -119,12 +144,16 @@ static struct r1_exchange *exchange_of(struct r1_judged_frame *r)
     if (x != NULL && r->starts && x->side[0].open && x->side[0].cnt == UINT16_MAX)
         r->starts = false; /* SEQ_CNT has wrapped in a long Message */
     if (!r->starts) {
-        if (x == NULL)
-            judge_headless(r);
-        return x;
+        if (x != NULL && !x->headless)
+            return x;
+        judge_headless(r);
+        keep_headless(s, x);
+        return NULL;
     }
     if (x == NULL)
         return begin(s, NULL);
+    if (x->headless)
+        return begin_behind(s, x);
     if (goes_on(s, x)) {
         r->starts = false;
         return x;
@@ -162,7 +191,7 @@ static void note(struct r1_judged_frame *r)
     const uint16_t cnt = (uint16_t)fcvi_FC_SEQ_CNT(s->fc);
     const uint16_t next = (uint16_t)(own->cnt + 1);
     own->strays |= own->frame != 0 && cnt != next && (!r->begins || r->far->frame == 0);
-    own->most = own->frame == 0 || (int16_t)(cnt - own->most) > 0 ? cnt : own->most;
+    own->most = (own->frame == 0 && !own->strays) || (int16_t)(cnt - own->most) > 0 ? cnt : own->most;
     own->frame = s->in->number;
     own->cnt = cnt;
     own->sent++;

@@ -28,7 +28,7 @@ struct r1_side {
     uint8_t dh[R1_DH_MOST]; /* of its last frame */
 };
 
-/** An Exchange of which the first frame was seen. */
+/** An Exchange. */
 struct r1_exchange {
     struct node node;
     uint64_t born; /* its first frame */
@@ -40,6 +40,7 @@ struct r1_exchange {
     bool over;       /* ended, or aborted */
     bool aborted;
     bool unsure;   /* another Exchange of its OX_ID may be meant */
+    bool headless; /* its first frame was not seen: all that is kept is `most` of its originator */
     bool answered; /* CONNECT_RESP1 was seen, */
     bool accepted; /* and gave a handle */
     bool has_payload;

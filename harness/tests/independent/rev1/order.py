@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from ..message import WRAP
-from ..wire import END, FIRST, INITIATIVE, LAST, RESPONDER, Frame
+from ..wire import END, FIRST, LAST, RESPONDER, Frame
 from .wire import MESSAGE_RQST, Iu
 
 if TYPE_CHECKING:
@@ -83,9 +83,8 @@ class Sorter:
 
     def _pass_on(self, now: Held) -> None:
         frame = now.frame
-        ends = frame.f_ctl & END and frame.f_ctl & (LAST | INITIATIVE)
         self.due[now.key] = frame.seq_cnt + 1 & 0xFFFF
-        if ends:
+        if frame.f_ctl & END and frame.f_ctl & LAST:
             self.due.pop(now.key)
         self.port.in_turn(frame, now.iu, now.payload)
 
@@ -100,10 +99,11 @@ class Sorter:
     def _is_due(self, now: Held) -> bool:
         if not self._message_is_due(now):
             return False
-        if now.key in self.due:
-            return self.due[now.key] == now.frame.seq_cnt
-        ours: Any = self.port.mine.get(now.frame.ox_id) if now.key[2] else None
-        return self._begins(now.frame) and now.frame.seq_cnt in (0, ours.tx_frames if ours else 0)
+        due, frame = self.due.get(now.key, 0), now.frame
+        if not self._begins(frame):
+            return now.key in self.due and frame.seq_cnt == due
+        exchange: Any = self.port.mine.get(frame.ox_id) if now.key[2] else self.port.theirs.get((frame.s_id, frame.ox_id))
+        return frame.seq_cnt in (due, due + exchange.tx_frames if exchange else due)  # the other side may count both (R06)
 
     def _message_is_due(self, now: Held) -> bool:
         vi = self.port.vi_of(now.iu.handle) if now.iu.opcode in MESSAGE_RQST else None

@@ -234,7 +234,8 @@ class Sender:
 
     def _careless(self, more: int) -> bool:
         """So many bytes more than were asked for are no error, for a fault."""
-        return self.port.bad("long-read-overflows" if more > 0 else "short-read-is-good")
+        bad = self.port.bad
+        return bad("long-read-overflows") if more > 0 else bad("short-read-is-good")
 
     def stop(self, vi: Rev1Vi) -> None:
         """The connection is over; Requests still wait for their Responses, or are aborted (clause 8)."""
