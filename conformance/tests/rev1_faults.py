@@ -286,6 +286,7 @@ FAULTS = [
           results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
     Fault("partial-is-good", "R1.6.1.a/unreliable/send/last-frame", "FCVI-6.2.1-01", completions=_all_good),
     Fault("partial-is-good/reliable", "R1.6.1.a/reliable-reception/send/last-iu", "FCVI-6.2.1-01", completions=_all_good),
+    Fault("torn-read-is-good", "R1.6.6.a/reliable-delivery/middle-frame", "FCVI-6.7.1-02", completions=_all_good),
     Fault("survives-a-lost-end", "R1.6.1.a/reliable-delivery/rdma-write/last-frame", "FCVI-8.4.2-e",
           results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
     # 5.4, 5.6
