@@ -321,6 +321,7 @@ struct message {
     uint32_t id, offset;
     uint64_t time_us, number;
     bool sampled; /* its latency is kept, if it is a Response */
+    bool rev1;
 };
 
 static void waits(struct fcvi_flow_way *w, struct fcvi_flow_slot *s, const struct message *m)
@@ -406,6 +407,27 @@ static bool goes_on(const struct fcvi_flow_slot *s, const struct fcvi_frame *f)
            (s->seq_id != fcvi_FC_SEQ_ID(f->fc) || s->seq_cnt != fcvi_FC_SEQ_CNT(f->fc));
 }
 
+/* Rev 1.0 tells no length but of what is to be read (5.7.9): where a Message ends, F_CTL says. */
+static uint32_t total_of(const struct message *m)
+{
+    if (m->f->iu == FCVI_IU_READ_RQST)
+        return 0;
+    return m->rev1 ? UINT32_MAX : (uint32_t)fcvi_DH_FCVI_TOT_LEN(m->f->dh);
+}
+
+static bool is_last_of_message(const struct fcvi_frame *f)
+{
+    return fcvi_FC_End_Sequence(f->fc) &&
+           (fcvi_FC_Last_Sequence(f->fc) || fcvi_FC_Sequence_Initiative(f->fc));
+}
+
+/* A further IU of a Message of Rev 1.0, whose displacement may count from its own first byte (5.6.6). */
+static bool begins_anew(const struct fcvi_flow_slot *s, const struct message *m)
+{
+    return m->rev1 && m->offset == 0 && s->next != 0 && s->state == FCVI_FLOW_PART &&
+           s->seq_id != fcvi_FC_SEQ_ID(m->f->fc) && fcvi_FC_SEQ_CNT(m->f->fc) > s->seq_cnt;
+}
+
 static void request(struct fcvi_flow_way *w, const struct message *m, struct fcvi_flow_seen *seen)
 {
     const struct fcvi_frame *f = m->f;
@@ -422,9 +444,12 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
                                      .iu = f->iu,
                                      .state = FCVI_FLOW_PART,
                                      .last_us = m->time_us};
-        s->total = f->iu == FCVI_IU_READ_RQST ? 0 : (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh);
+        s->total = total_of(m);
         if (!whole && w->messages == 1 && (seen->why & FCVI_FLOW_NEW) != 0)
             s->next = s->got = m->offset; /* the capture begins in the middle of it */
+    } else if (s->ox_id == ox_id && begins_anew(s, m)) {
+        s->next = s->got = s->hole_from = s->hole_to = 0;
+        waits(w, s, m);
     } else if (s->ox_id == ox_id && (is_whole(s) || was_there(s, m, s->next, s->got)) &&
                (s->state == FCVI_FLOW_ANSWERED || !goes_on(s, f))) {
         seen->why |= FCVI_FLOW_AGAIN;
@@ -439,6 +464,8 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
     if (has_place(m, s->next))
         piece(w, s, &s->next, m, seen);
     s->got += f->payload_length;
+    if (m->rev1 && s->total == UINT32_MAX && is_last_of_message(f))
+        s->total = s->next;
     seen->earlier = s->number;
     if (fcvi_FC_Last_Sequence(f->fc) && f->iu != FCVI_IU_READ_RQST)
         s->ends =
@@ -566,7 +593,8 @@ static void take_message(struct fcvi_flows *f, const struct flows_unit *u, struc
                               (uint32_t)fcvi_FC_Parameter(v->fc),
                               u->record->time_us,
                               u->number,
-                              f->sampling};
+                              f->sampling,
+                              u->rev1};
     struct fcvi_flow_way *mine = &c->way[!to];
     seen->flow = flow;
     seen->side = !to;
@@ -589,12 +617,19 @@ static void take_message(struct fcvi_flows *f, const struct flows_unit *u, struc
 
 /* ---- any record ---- */
 
-/* A Device_Header of another size than Table 1 has (Rev 1.0 of 1999) is shown as it is. */
-static bool is_message(const struct fcvi_frame *v)
+static uint32_t header_of(const struct fcvi_frame *v, bool rev1)
+{
+    if (rev1)
+        return v->iu == FCVI_IU_WRITE_RQST || v->iu == FCVI_IU_READ_RQST ? 32 : 16;
+    return v->iu == FCVI_IU_SEND_RESP || v->iu == FCVI_IU_WRITE_RESP ? 16 : 32;
+}
+
+/* A Device_Header of another size than Table 1 of its edition has is shown as it is. */
+static bool is_message(const struct fcvi_frame *v, bool rev1)
 {
     if (v->kind != FCVI_KIND_IU || v->iu >= FCVI_IU_CONNECT_RQST || v->dh == NULL)
         return false;
-    return v->dh_length == (v->iu == FCVI_IU_SEND_RESP || v->iu == FCVI_IU_WRITE_RESP ? 16 : 32);
+    return v->dh_length == header_of(v, rev1);
 }
 
 static bool is_ack(const struct fcvi_frame *v)
@@ -650,14 +685,6 @@ static void take_unmeasured(struct fcvi_flows *f, const struct flows_unit *u, st
     take_message(f, u, seen);
 }
 
-/* Only that it is there is told, of those that set a Connection up or end it. */
-static void take_rev1(struct fcvi_flows *f, const struct fcvi_frame *v, struct fcvi_flow_seen *seen)
-{
-    f->tally.rev1++;
-    if (v->dh_length >= 16 && fcvi_DH_FCVI_OPCODE(v->dh) >= FCVI_OP_CONNECT_RQST)
-        seen->why |= FCVI_FLOW_CONTROL;
-}
-
 /* A link service that is cut off says at least who sent it to whom, and which it is. */
 static bool is_cut_service(const struct flows_unit *u)
 {
@@ -691,18 +718,19 @@ bool fcvi_flows_take(struct fcvi_flows *f, const struct flows_unit *u, struct fc
         return seen->why != 0;
     }
     seen->why |= u->found ? FCVI_FLOW_FOUND : 0u;
-    if (u->rev1) {
-        take_rev1(f, v, seen);
-    } else if (v->fc != NULL && u->damaged) {
+    seen->why |= u->rev1 ? FCVI_FLOW_REV1 : 0u;
+    f->tally.rev1 += u->rev1;
+    const bool alone = u->record->kind == CAPTURE_CUT && u->extent == JUDGE_CUT_ALONE;
+    if (v->fc != NULL && u->damaged) {
         f->tally.damaged++;
         seen->why |= FCVI_FLOW_DAMAGED; /* nothing that it says is believed */
-    } else if (v->fc != NULL && is_message(v)) {
-        if (u->record->kind == CAPTURE_CUT && u->extent == JUDGE_CUT_ALONE)
-            take_unmeasured(f, u, seen);
-        else
+    } else if (v->fc != NULL && is_message(v, u->rev1)) {
+        if (!alone)
             take_message(f, u, seen);
+        else if (!u->rev1) /* where a Message of Rev 1.0 ends, its length says no more */
+            take_unmeasured(f, u, seen);
     } else if (v->fc != NULL && is_control(v)) {
         seen->why |= FCVI_FLOW_CONTROL;
     }
-    return (seen->why & ~(uint32_t)FCVI_FLOW_AGAIN) != 0;
+    return (seen->why & ~(uint32_t)(FCVI_FLOW_AGAIN | FCVI_FLOW_REV1)) != 0;
 }

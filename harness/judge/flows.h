@@ -29,8 +29,9 @@ enum fcvi_flow_why {
     FCVI_FLOW_LATE_MSG = 256, /* a Message that comes after later ones */
     FCVI_FLOW_UNASKED = 512,  /* a Message Response whose request was not seen */
     FCVI_FLOW_DAMAGED = 1024, /* the CRC is wrong, or EOFni */
+    FCVI_FLOW_MERGED = 2048,  /* two halves turned out to be one Connection: other is gone */
     FCVI_FLOW_FIP = 4096,     /* a frame of the FCoE Initialization Protocol */
-    FCVI_FLOW_MERGED = 2048   /* two halves turned out to be one Connection: other is gone */
+    FCVI_FLOW_REV1 = 8192     /* an IU of Rev 1.0 of 1999: not for this alone */
 };
 
 enum {
@@ -99,8 +100,7 @@ struct fcvi_flow_tally {
     uint64_t gaps;                  /* records before which the capture says that frames are missing */
     uint64_t kind[FCVI_FLOW_KINDS]; /* by enum capture_kind */
     uint64_t type[256];             /* frames by TYPE */
-    uint64_t rev1;                  /* IUs of ports that speak Rev 1.0 of 1999: their Connections are not
-                                       followed */
+    uint64_t rev1;                  /* IUs of ports that speak Rev 1.0 of 1999 */
 };
 
 /** NULL without memory. seed: of the hash tables, against captures that were made to collide. */

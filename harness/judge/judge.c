@@ -311,7 +311,7 @@ static bool judge_record(struct judge *j)
     if (j->stream.flows == NULL)
         return shown;
     j->unit.number = j->stream.before + r->number;
-    j->unit.found = has_found(j) && !j->unit.rev1;
+    j->unit.found = has_found(j);
     j->unit.damaged = is_damaged(&r->frame);
     return fcvi_flows_take(j->stream.flows, &j->unit, &s->flow);
 }

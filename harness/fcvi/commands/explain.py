@@ -136,8 +136,8 @@ def _of_vitcp(args: Any, table: Table) -> tuple[list[Any], int]:
 def _explain(args: Any, box: confined.Box) -> int:
     box.enter()
     from fcvi.flows.causes import explain
-    from fcvi.flows.names import REASONS
     from fcvi.flows.table import Table
+    from fcvi.flows.words import reason
 
     from .flows import about_capture, connections, left_out, none_of_ours, old_edition, taken
 
@@ -170,7 +170,7 @@ def _explain(args: Any, box: confined.Box) -> int:
         for number, other in enumerate(others, len(causes) + 1):
             print("\n".join(other.lines(number)))
         for flow in unknown[:20]:
-            said = f" with {flow.reason:02X}h ({REASONS.get(flow.reason, 'reserved')})" if flow.reason else ""
+            said = " with {:02X}h ({})".format(*reason(flow)) if flow.reason else ""
             print(f"Connection {flows.index(flow) + 1} {flow.ids[0]:06X} -> {flow.ids[1]:06X}: {flow.ended}{said}; "
                   "why is not known: the capture does not show it")  # fmt: skip
         if len(unknown) > 20:

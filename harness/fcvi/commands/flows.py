@@ -193,13 +193,9 @@ def instead(table: Table) -> str:
 def none_of_ours(command: str, table: Table) -> bool:
     """Whether nothing of FC-VI was seen; says what there is instead."""
     tally = table.scan.tally
-    if tally.fcvi > tally.rev1 or table.one_sided_old():
+    if tally.fcvi:
         return False
-    there = f"{instead(table)}" if not tally.rev1 else (
-        f"{tally.rev1} IUs of Rev 1.0 (1999), whose Connections are not followed; `fcvi lint` judges each IU"
-    )  # fmt: skip
-    which = "of 2007 " if tally.rev1 else ""
-    complain(f"nothing of FC-VI {which}in the capture, but {there}", f"fcvi {command}")
+    complain(f"nothing of FC-VI in the capture, but {instead(table)}", f"fcvi {command}")
     return True
 
 
@@ -255,7 +251,7 @@ def _summary(count: int, table: Table) -> str:
 def old_edition(table: Table) -> str:
     """What is of the edition of 1999, behind a semicolon; empty when there is none."""
     count = table.scan.tally.rev1
-    return f"; not followed: {count} IUs of Rev 1.0 (1999)" if count else ""
+    return f"; {count} IUs of Rev 1.0 (1999)" if count else ""
 
 
 def left_out(table: Table) -> str:

@@ -87,6 +87,7 @@ TITLES = {
     "peers-gave-up": "both Peers asked and both gave up",
     "memory-protection": "memory protection: the region, its handle or its attributes do not allow the access",
     "receive-queue-empty": "no receive Descriptor was posted, or one too small",
+    "duplicate-addresses": "both Peers have one Host Address",
     "edition-mismatch": "one side speaks another edition (Rev 1.0 of 1999)",
     "bit-errors": "frames with a wrong CRC",
     "protocol-error": "one side took an IU of the other for a protocol error",

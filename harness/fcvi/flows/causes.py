@@ -6,6 +6,7 @@ look alike, the cause has both names, and the text says so. Clauses are those of
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Iterator, Optional
 
@@ -22,7 +23,7 @@ from .strays import wrong_handles
 from .names import REASONS
 from .table import Flow, Step, Table, given_up
 from .units import duration
-from .words import reasons
+from .words import reasons, status
 
 _LONG_US = 100_000  # a silence inside a Message, or an answer, that is worth a word
 _MANY = 50  # times the usual latency
@@ -44,6 +45,8 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             causes = [c for c in quiet_causes if c is not None and c.is_borne_out][:1] or causes
         for cause in causes:
             cause.flow = flow
+            if flow.is_1999:
+                _of_1999(table, flow, cause)
             _allow_for_gaps(table, lacking, cause)
             _notices(table, cause)
         if causes:
@@ -51,8 +54,10 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             found += [c for c in causes[1:] if c.score >= PROBABLE and c.is_known and c.name not in causes[0].names]
         elif is_failed(flow) or flow.named("ABTS"):
             unknown.append(flow)
-    if not found or all(c.name != "edition-mismatch" for c in found):
-        found += _old_edition(table)
+    other = _other_edition(table, flows)
+    found = [c for c in found if c.flow not in other]
+    unknown = [flow for flow in unknown if flow not in other]
+    found += _old_edition(table, other)
     if not lacking.count:
         found += services(table, flows)
         for cause, stray in wrong_handles(table, flows):
@@ -187,7 +192,7 @@ def _refusal(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
         return
     refusals = [s for s in flow.steps if s.name.startswith("CONNECT_RESP") and s.what.get("refused")]
     shown = flow.named("CONNECT_RQST")[-1:] + refusals[:1]
-    words = f"{refusals[0].name} says {flow.reason:02X}h, {REASONS.get(flow.reason, 'a reserved reason')}." if refusals else ""
+    words = f"{refusals[0].name} says {status(refusals[0])}." if refusals else ""
     by = flow.ended_by
     if flow.mode == "peer" and flow.reason in (0x01, 0x03, 0x05):
         other = _crossing(flow, flows)
@@ -204,11 +209,12 @@ def _refusal(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
         0x02: "the responder's application log: how long VipConnectAccept took",
         0x03: "whether the responder's application calls VipConnectWait again after each Connection",
         0x04: "the responder's application log: VipConnectReject, or attributes that do not fit",
+        0x06: "the Host Addresses of both ports",
         0x21: "a capture at the other port, decoded with `fcvi lint`",
         0x22: "error counters of every port between the two",
     }
-    names = {0x01: "no-match", 0x02: "connect-timeout", 0x03: "no-waiting", 0x04: "rejected", 0x21: "protocol-error",
-             0x22: "transport-error"}  # fmt: skip
+    names = {0x01: "no-match", 0x02: "connect-timeout", 0x03: "no-waiting", 0x04: "rejected", 0x06: "duplicate-addresses",
+             0x21: "protocol-error", 0x22: "transport-error"}  # fmt: skip
     if flow.mode == "peer" and flow.reason == 0x04:  # no application of a Peer is asked (C.5.1)
         text = f"{words} A Peer that did not accept the first request of two answers so (Table 2)."
         yield Cause(("peer-refused",), POSSIBLE, text, "a capture of both requests", shown)  # fmt: skip
@@ -275,7 +281,7 @@ def _logout(table: Table, flow: Flow, out: Step) -> Cause:
     by: Optional[int] = out.sender
     if out.name == "PLOGI" and fresh:
         by = fresh[0].target if table.last_of(flow, flow.ids.index(fresh[0].target))[0] < fresh[0].number else None
-    what = "Connection" if flow.named("CONNECT_RESP3") or _has_messages(table, flow) else "Connection Setup"
+    what = "Connection" if flow.named(flow.confirmation) or _has_messages(table, flow) else "Connection Setup"
     text = f"{out.sender:06X} sent {out.name}, which ends the login and with it the {what} (7.7)."
     if fresh:
         text = (f"{fresh[0].target:06X} logged in to the Fabric anew, and {out.sender:06X} sent {out.name}: the login ended, and "
@@ -308,18 +314,38 @@ def _covers(kind: int, ident: int, port: int) -> bool:
     return ident & mask == port & mask
 
 
-def _old_edition(table: Table) -> Iterator[Cause]:
-    frames = table.one_sided_old()
-    strange = [s for s in frames if "revision" in s.what and s.what["revision"] != _REVISION_OF_1999]
+def _other_edition(table: Table, flows: list[Flow]) -> list[Flow]:
+    """Connections that a port of Rev 1.0 asks for and that the other port, which speaks the edition of 2007, does not answer."""
+    new = table.speak_new | {flow.ids[side] for flow in flows if not flow.is_1999 for side in (0, 1)
+                             if table.scan.at(flow.index).way[side].frames}  # fmt: skip
+    return [flow for flow in flows if flow.is_1999 and flow.named("CONNECT_RQST") and flow.ids[1] in new
+            and (flow.ids[1], flow.ids[0]) not in table.speak_old]  # fmt: skip
+
+
+def _old_edition(table: Table, asked: list[Flow]) -> Iterator[Cause]:
+    both = {(s.target, s.sender) for s in table.strange}
+    frames = [s for s in table.strange if (s.sender, s.target) not in both]
+    strange = [s for s in frames if "revision" in s.what]
     if strange:
         text = f"{strange[0].sender:06X} sends {strange[0].name} with revision {strange[0].what['revision']}, which no edition has."
         yield Cause(("unknown-revision",), PROVEN, text, "the firmware versions of both adapters", strange[:4])
-    frames = [s for s in frames if s not in strange]
+    frames = [s for s in frames if s not in strange] + [flow.named("CONNECT_RQST")[0] for flow in asked]
     if frames:
         first = frames[0]
-        text = (f"{first.sender:06X} sends {first.name}: the Device_Header has the size, or the IU the revision, of FC-VI Rev 1.0 "
-                "(1999), which the standard of 2007 does not understand.")  # fmt: skip
+        text = (f"{first.sender:06X} sends {first.name}: the Device_Header has the size of FC-VI Rev 1.0 (1999), which the "
+                "standard of 2007 does not understand.")  # fmt: skip
         yield Cause(("edition-mismatch",), PROVEN, text, "the firmware versions of both adapters", frames[:4])
+
+
+def _of_1999(table: Table, flow: Flow, cause: Cause) -> None:
+    """A request may have reached a port of 2007, which does not understand it. The clauses of 2007 are not those of Rev 1.0."""
+    if "lost-request" in cause.names and (flow.ids[1], flow.ids[0]) not in table.speak_old:
+        cause.names = ("edition-mismatch", *cause.names)
+        cause.text += " The request is of Rev 1.0 (1999): a port of 2007 does not answer it."
+    cause.text, cause.confirm = _CLAUSES.sub("", cause.text), _CLAUSES.sub("", cause.confirm)
+
+
+_CLAUSES = re.compile(r" \((?:Table \d+|\d+\.\d[^()]*|C\.\d[^()]*)\)")
 
 
 def _unsure(table: Table, bad: list[Step]) -> list[Step]:
@@ -380,7 +406,6 @@ def _link_answers(flow: Flow) -> Iterator[Cause]:
 
 
 _PROTECTION, _TRANSPORT, _NO_RESP3 = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46}, 0x49
-_REVISION_OF_1999 = 1
 
 
 def _errors(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -445,6 +470,7 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     waiting = {u["number"]: u for u in flow.unanswered}
     aborts = [s for s in flow.named("ABTS") if "of" in s.what]
     gone = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("reason") in _TRANSPORT and not s.what.get("setup_abort")]
+    by_provider = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("by_provider")]  # Rev 1.0 gives no reason
     broken = [s for s in flow.steps if s.what.get("why", 0) & why.FAILED and s.what["flags"] & 8]
     failed = bool(aborts or gone or broken)
     arrived = [s for s in flow.steps if s.what.get("why", 0) & why.UNASKED]
@@ -453,18 +479,20 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
                 "counts on order takes that for an error (8.4.1 c).")  # fmt: skip
         yield Cause(("out-of-order",), STRONG + 3, text, "in-order delivery of switch (IOD, AptPolicy, DLS) and adapter: both "
                     "have to be set alike", [*filled[:2], *late[:2], *(aborts + gone)[:1]])  # fmt: skip
-    if lost and failed:
+    if lost and (failed or by_provider):
         first = lost[0]
         if not any(a.what["id"] == first.what["id"] - 1 for a in arrived):
             what = f"{first.what.get('missing', 0)} " + ("Messages" if first.what["why"] & why.SKIP else "bytes of the Message")
             text = (f"{what} before {table.scan.where(first.number)} are not there, and the other side did not take the Message: "
                     "they were lost before the capture point.")  # fmt: skip
             yield Cause(("lost-message",), STRONG + 1, text, "a capture at the sender; discards on the path to this point",
-                        [first, *(broken + aborts + gone)[:2]])  # fmt: skip
+                        [first, *(broken + aborts + gone + by_provider)[:2]])  # fmt: skip
     yield from _aborted(table, flow, aborts, waiting, lost, gone)
     unseen = [s for s in table.events if s.name == "ABTS" and {s.sender, s.target} == set(flow.ids)
               and flow.first_us < s.time_us <= flow.last_us]  # fmt: skip
-    if unseen and not lost and not aborts and gone:
+    old = flow.is_1999 and not table.lacking.count and unseen and (
+        unseen[0].time_us - table.begin_us > (table.r_a_tov_us or R_A_TOV_US))  # fmt: skip
+    if unseen and not lost and not aborts and (gone or old):
         names = ("lost-message", "busy", "reject") if table.scan.tally.acks else ("lost-message",)
         text = (f"{table.scan.where(unseen[0].number).capitalize()} aborts an Exchange of which no frame is in the capture: the "
                 "Message was sent and did not reach the capture point.")  # fmt: skip
@@ -568,11 +596,23 @@ def _left_open(table: Table, flow: Flow) -> Iterator[Cause]:
                     claims=[absent(flow, asked[-1], "DISCONNECT_RESP", "ABTS")])  # fmt: skip
 
 
+def _answered_in_vain(flow: Flow) -> Iterator[Cause]:
+    """An FCVI_DISCONNECT_RESP that is there, and an ABTS for want of it."""
+    for asked in flow.named("DISCONNECT_RQST"):
+        answer = next((s for s in flow.named("DISCONNECT_RESP") if s.is_of(asked)), None)
+        abts = next((s for s in flow.named("ABTS") if s.is_of(asked) and s.sender == asked.sender), None)
+        if answer is not None and abts is not None and answer.number < abts.number:
+            yield Cause(("lost-disconnect",), STRONG, "FCVI_DISCONNECT_RESP passed the capture point, yet the requester aborted "
+                        "the Exchange for want of it: it was lost after the capture point.", "a capture at the requester",
+                        [asked, answer, abts])  # fmt: skip
+
+
 def _disconnects(table: Table, flow: Flow) -> Iterator[Cause]:
     """Disconnects that were given up for want of a response (8.6.2 b)."""
     attempts = given_up(flow)
     if not attempts:
         yield from _left_open(table, flow)
+        yield from _answered_in_vain(flow)
         return
     last = flow.named("DISCONNECT_RESP")[-1:]
     text = f"{len(attempts)} FCVI_DISCONNECT_RQST had no FCVI_DISCONNECT_RESP, and the Exchange was aborted."

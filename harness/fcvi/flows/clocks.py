@@ -78,8 +78,9 @@ def _entry(place: int, record: Record) -> Optional[Entry]:
     r_ctl = data[0]
     kind = phase = unique = -1
     if data[8] == 0x58 and r_ctl < 0x40 and len(data) >= 40 and (turn := _TURNS.get(data[28])) is not None:
-        kind, phase = turn
-        unique = int.from_bytes(data[32:36] if kind == _MESSAGES else data[52:56], "big")
+        is_short = data[13] & 3 == 1  # of Rev 1.0, but for two Responses: without FCVI_CONNECTION_ID, and with another 1Ah
+        kind, phase = (2, 1) if is_short and data[28] == 0x1A else turn
+        unique = int.from_bytes(data[32:36] if kind == _MESSAGES else b"" if is_short else data[52:56], "big")
     elif r_ctl in (0x22, 0x23) and data[8] == 1:
         kind, phase, unique = _ELS, r_ctl - 0x22, 0
     elif r_ctl in (0xC2, 0xC3) and data[8] < 2:  # P_RJT and F_RJT to a link service

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fcvi.engine.words import file_name
 
-from .names import REASONS
 from .table import ENDS, discriminator, level
 from .units import duration
+from .words import reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def row(table: Table, flow: Flow, ident: int) -> Row:
         "host_address": hosts,
         "discriminator": [discriminator(a[1]) if a else "" for a in flow.addresses],
         "handle": ["" if h == 0xFFFFFFFF else f"{h:08X}" for h in (int(c.handle[0]), int(c.handle[1]))],
-        "mode": flow.mode, "level": level(flow.level),
+        "edition": "rev1" if flow.is_1999 else "2007", "mode": flow.mode, "level": level(flow.level),
         "max_trans_size": [UNKNOWN if size is None else size for size in flow.sizes],
         "state": flow.state, "ended": flow.ended,
         "ended_by": "" if flow.ended_by is None else f"{flow.ended_by:06X}",
-        "reason": UNKNOWN if flow.reason is None else flow.reason,
-        "reason_text": "" if flow.reason is None else REASONS.get(flow.reason, "Reserved or Vendor Unique"),
+        "reason": UNKNOWN if flow.reason is None else reason(flow)[0],
+        "reason_text": "" if flow.reason is None else reason(flow)[1],
         "setup_seen": flow.setup_seen,
         "setup_us": UNKNOWN if flow.setup_us is None else flow.setup_us, "retries": flow.retries,
         "messages": [int(w.messages) for w in ways], "responses": [int(w.responses) for w in ways],
@@ -98,7 +98,7 @@ NAMES = (
     "discriminator", "handle", "mode", "level", "state", "ended", "ended_by", "reason", "setup_seen", "setup_us", "retries",
     "messages", "bytes", "frames", "failed", "unanswered", "gaps", "late", "again", "latency_p50_us", "latency_p99_us",
     "latency_max_us", "stall_max_us", "violations", "file", "reason_text", "max_trans_size", "responses", "round_trip_min_us",
-    "distance_km_most",
+    "distance_km_most", "edition",
 )  # fmt: skip
 
 
@@ -134,10 +134,11 @@ def short(r: Row) -> list[str]:
     ends = [_end(r, side) for side in (0, 1)]
     how = r["ended"] + (f" by {r['ended_by']}" if r["ended_by"] else "")
     how += f", reason {r['reason']:02X}h {r['reason_text']}" if r["reason"] > 0 else ""
+    edition = "Rev 1.0 of 1999, " if r["edition"] == "rev1" else ""
     sizes = "/".join("?" if size < 0 else str(size) for size in r["max_trans_size"])
     lines = [
         f"{r['connection']}: {ends[0]} -> {ends[1]}",
-        f"   {r['level']}, {r['mode']}, FCVI_MAX_TRANS_SIZE {sizes}; {'still ' if how == 'open' else ''}{how}"
+        f"   {edition}{r['level']}, {r['mode']}, FCVI_MAX_TRANS_SIZE {sizes}; {'still ' if how == 'open' else ''}{how}"
         f"{' at the end' if how == 'open' else ''} (frames {r['first_frame']} to {r['last_frame']})",
         f"   Messages {r['messages'][0]} out, {r['messages'][1]} back; bytes {r['bytes'][0]} out, {r['bytes'][1]} back; "
         f"setup {'not finished' if r['setup_us'] < 0 and r['setup_seen'] else _us(r['setup_us'])}, retries {r['retries']}",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, Optional
 
 CONTROL, FOUND, NEW, FAILED, GAP, LATE, AGAIN, SKIP = (1 << bit for bit in range(8))
-LATE_MSG, UNASKED, DAMAGED, MERGED, FIP = (1 << bit for bit in range(8, 13))
+LATE_MSG, UNASKED, DAMAGED, MERGED, FIP, REV1 = (1 << bit for bit in range(8, 14))
 NONE = 0xFFFFFFFF
 
 

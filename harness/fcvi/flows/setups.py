@@ -35,6 +35,9 @@ _NEXT = {"CONNECT_RQST": "CONNECT_RESP1", "CONNECT_RESP1": "CONNECT_RESP2"}
 
 def setup(table: Table, flow: Flow) -> Iterator[Cause]:
     """What its setups show."""
+    if flow.is_1999:
+        yield from _of_1999(flow)
+        return
     requests = flow.named("CONNECT_RQST")
     aborts = flow.named("ABTS")
     for position, rqst in enumerate(requests):
@@ -67,6 +70,39 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
             text += ". Either it did not reach the capture point, or it is older than the capture."
             yield Cause(("lost-request", "lost-resp1", "timeout-too-short", "slow-accept"), POSSIBLE, text,
                         "a capture that begins earlier", shown)  # fmt: skip
+
+
+def _of_1999(flow: Flow) -> Iterator[Cause]:
+    """A setup of three phases, which who waits in vain aborts (Rev 1.0, 8). It is not told from a first try whether it is tried
+    again."""
+    for rqst in flow.named("CONNECT_RQST"):
+        parts = [s for s in flow.steps if s.is_of(rqst)]
+        abts = next((s for s in parts if s.name == "ABTS"), None)
+        if abts is None or any(s.name in ("P_BSY", "F_BSY", "P_RJT", "F_RJT") for s in parts):
+            continue
+        named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
+        resp1, resp2 = named.get("CONNECT_RESP1"), named.get("CONNECT_RESP2")
+        shown = [s for s in (rqst, resp1, resp2, abts) if s is not None]
+        is_late = any(s.number > abts.number for s in (resp1, resp2) if s is not None)
+        if abts.sender == rqst.sender and (resp1 is None or is_late):
+            yield from _attempt(flow, rqst, abts, parts, named, False, 1, True)
+        elif is_late:
+            yield Cause(("timeout-too-short",), STRONG, "FCVI_CONNECT_RESP2 came after the ABTS that gave it up.",
+                        "FCVI_ULP_TIMEOUT of the responder, and the length of the path: 5 us a km and way", shown)  # fmt: skip
+        elif abts.sender == rqst.sender and resp2 is None:
+            yield Cause(("lost-resp1", "lost-resp2", "timeout-too-short"), PROBABLE, "FCVI_CONNECT_RESP1 passed the capture point, "
+                        "and the requester gave up: that one was lost after it, or came too late, or FCVI_CONNECT_RESP2 was lost "
+                        "before it.", "a capture at the requester", shown,
+                        claims=[absent(flow, rqst, "CONNECT_RESP2")])  # fmt: skip
+        elif resp2 is None:
+            waited = duration(abts.time_us - (resp1 or rqst).time_us)
+            yield Cause(("lost-resp2", "lost-resp1", "port-silent"), PROBABLE, "The responder gave up: no FCVI_CONNECT_RESP2 came "
+                        f"in {waited}. It was lost before the capture point, or FCVI_CONNECT_RESP1 after it, or the requester fell "
+                        "silent.", "a capture at the requester", shown,
+                        claims=[absent(flow, rqst, "CONNECT_RESP2")])  # fmt: skip
+        elif abts.sender != rqst.sender:
+            yield Cause(("lost-resp2",), STRONG, "FCVI_CONNECT_RESP2 passed the capture point, yet the responder aborted the setup "
+                        "for want of it: it was lost after the capture point.", "a capture at the responder", shown)  # fmt: skip
 
 
 def _missing(flow: Flow, rqst: Step, abts: Step, named: dict[str, Step], cause: Cause) -> list[Claim]:

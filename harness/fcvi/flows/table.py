@@ -8,7 +8,7 @@ from _fcvi import ffi, lib
 
 from fcvi.capture.limits import Limits
 
-from . import fip, notices, words
+from . import edition, fip, notices, words
 from . import scan as why
 from .names import IU
 from .scan import NONE, Scan
@@ -36,18 +36,13 @@ _LINK = {
 }  # fmt: skip
 _ACKS = (0xC0, 0xC1)
 _LOGINS = frozenset(("LOGO", "PRLO", "PLOGI", "LS_ACC", "LS_RJT"))
-# What Rev 1.0 of 1999 sends with a Device_Header of 16 bytes, and the standard with one of 32
-_OLD = {
-    0x00: "SEND_RQST", 0x0A: "READ_RESP", 0x10: "CONNECT_RQST", 0x12: "DISCONNECT_RQST", 0x18: "CONNECT_RESP1",
-    0x19: "CONNECT_RESP2", 0x1A: "DISCONNECT_RESP",
-}  # fmt: skip
 _WITH_STATUS, _CONNECT_RQST, _DISCONNECT_RQST = frozenset((0x18, 0x19, 0x1A, 0x12, 0x1B)), 0x10, 0x12
 _WITH_PAYLOAD = frozenset((0x10, 0x18))
 _CONNECT_RESPS = frozenset(("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3"))
 _BEFORE = {"CONNECT_RESP2": "CONNECT_RESP1", "CONNECT_RESP3": "CONNECT_RESP2"}
 _RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
-_MOST_OLD = 4096  # frames of Rev 1.0 that are kept
-_DH16 = 1  # DF_CTL: the Device_Header has 16 bytes
+_MOST_STRANGE = 16  # frames with another revision that are kept
+_DH16 = 1  # DF_CTL: the Device_Header has 16 bytes, as Rev 1.0 has it in all IUs that are no Messages
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
 _F_PORT, _ELS_TYPE = 0xFFFFFE, 0x01
 _FC_MAP = 0x0EFC00  # the first bytes of an address that the Fabric provides (FC-BB)
@@ -122,6 +117,13 @@ class Flow:
         self.findings: dict[tuple[str, str, str], int] = {}
         self.yielded = False  # refused, and the setup of the other Peer took its place (5.3.3)
         self.final = False  # the C table has forgotten what is under way
+        self.is_1999 = False  # of Rev 1.0
+        self.said: Optional[int] = None  # the reason as Rev 1.0 numbers it (its Table 10)
+
+    @property
+    def confirmation(self) -> str:
+        """The IU that ends its setup."""
+        return "CONNECT_RESP2" if self.is_1999 else "CONNECT_RESP3"
 
     def add(self, step: Step) -> None:
         """Keep a frame, which belongs to it."""
@@ -170,8 +172,9 @@ class Table:
         self.counts: dict[str, int] = {}  # of such frames, by name
         self.r_a_tov_us: Optional[int] = r_a_tov_us or None
         self.e_d_tov_us: Optional[int] = None
-        self.old_edition: list[Step] = []  # frames that only FC-VI Rev 1.x of 1999 has; the first ones
-        self.speak_old: set[tuple[int, int]] = set()  # sender and target of such frames
+        self.strange: list[Step] = []  # IUs of another revision than their ports speak; the first ones
+        self.speak_old: set[tuple[int, int]] = set()  # sender and target of IUs of Rev 1.0 of 1999 that are no Messages
+        self.speak_new: set[int] = set()  # senders of such IUs of 2007
         self.first_us: Optional[int] = None
         self.last_us = 0
         self.begin_us = -1  # of the first record that is looked at
@@ -223,7 +226,7 @@ class Table:
 
     def _record(self) -> None:
         scan = self.scan
-        bits, time_us, step, flow = scan.why, scan.time_us, None, None
+        bits, time_us, step, flow = scan.why & ~why.REV1, scan.time_us, None, None
         if bits & why.FIP:
             self._fip(scan.data(), *scan.ends)
             bits = 0
@@ -237,6 +240,8 @@ class Table:
                 gone = self.flows.pop(scan.other, None)
                 if gone is not None and flow is not None:
                     self._inherit(flow, gone)
+            if flow is not None and scan.why & why.REV1:
+                flow.is_1999 = True
             if flow is not None and bits & _ODD:
                 flow.add(self._odd())
         self.orphans += bits & why.UNASKED != 0
@@ -317,6 +322,8 @@ class Table:
             self._event(step)
             return step
         if kind == 0x58 and at is not None and r_ctl < 0x40:
+            if self.scan.why & why.REV1 and data[13] & 3 == _DH16 and len(data) >= at + edition.HEADER:
+                return self._iu_of_1999(network, data, at)
             return self._iu(network, data, at)
         if r_ctl in _BLS and kind == 0:
             step = self._step(_BLS[r_ctl], data, self._of_bls(r_ctl, data))
@@ -525,24 +532,20 @@ class Table:
 
     # ---- setup and Disconnect ----
 
-    def _is_old(self, step: Step) -> None:
-        if (step.sender, step.target) not in self.speak_old or len(self.old_edition) < _MOST_OLD:
-            self.old_edition.append(step)
-        self.speak_old.add((step.sender, step.target))
-
-    def one_sided_old(self) -> list[Step]:
-        """Frames of Rev 1.0 whose receiver never answered with one: it does not speak that edition, as far as is shown."""
-        return [step for step in self.old_edition if (step.target, step.sender) not in self.speak_old]
+    def _is_strange(self, step: Step) -> None:
+        if len(self.strange) < _MOST_STRANGE:
+            self.strange.append(step)
 
     def _iu(self, network: int, data: bytes, at: int) -> Step:
         if len(data) < at + 16:
             return self._step("FC-VI frame without a whole Device_Header", data)
         opcode, flags = data[at + 4], data[at + 5]
-        if data[13] & 3 == _DH16 and opcode in _OLD:
-            step = self._step(f"{_OLD[opcode]} of Rev 1.0", data)
-            self._is_old(step)
+        if data[13] & 3 == _DH16 and opcode in edition.NAMES:  # of ports that speak the edition of 2007
+            step = self._step(f"{edition.NAMES[opcode]} of Rev 1.0", data)
+            self._is_strange(step)
             self._event(step)
             return step
+        self.speak_new.add(_WORD(data, 4)[0] & _ID)
         name = IU.get(opcode) or f"opcode {opcode:02X}h"
         what: dict[str, Any] = {"connection_id": _WORD(data, at + 28)[0] if len(data) >= at + 32 else NONE}
         if opcode in _WITH_STATUS:
@@ -557,7 +560,7 @@ class Table:
                 return step
             if len(body) >= 8 and number(body, 6, 2) != 1:
                 step.what["revision"] = number(body, 6, 2)
-                self._is_old(step)
+                self._is_strange(step)
             if opcode == _CONNECT_RQST:
                 self._request(network, step, body, flags & 7)
                 return step
@@ -571,6 +574,32 @@ class Table:
         if flow is None:
             place = self.scan.find(network, step.target, handle)
             flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
+        before = _BEFORE.get(step.name)
+        self.pairs += bool(flow.steps)
+        self.orphans += before is not None and not flow.named(before)
+        flow.add(step)
+        self._answer(network, flow, step, body, handle)
+        return step
+
+    def _iu_of_1999(self, network: int, data: bytes, at: int) -> Step:
+        """One of Rev 1.0 of 1999 that is no Message."""
+        opcode, handle = data[at + 4], _WORD(data, at)[0]
+        name = edition.NAMES.get(opcode)
+        if name is None:
+            step = self._step(f"opcode {opcode:02X}h of Rev 1.0", data)
+            self._event(step)
+            return step
+        step = self._step(name, data, edition.fields(opcode, data[at + 5], data[at + 13]))
+        self.speak_old.add((step.sender, step.target))
+        body = edition.as_of_2007(data[at + edition.HEADER :]) if opcode in _WITH_PAYLOAD else b""
+        if opcode == _CONNECT_RQST:
+            self._request(network, step, body, data[at + 5] & 7).is_1999 = True
+            return step
+        flow = self._setup_of(network, step)
+        if flow is None:
+            place = self.scan.find(network, step.target, handle)
+            flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
+        flow.is_1999 = True
         before = _BEFORE.get(step.name)
         self.pairs += bool(flow.steps)
         self.orphans += before is not None and not flow.named(before)
@@ -613,7 +642,7 @@ class Table:
         self._setups[(network, *ids, step.ox_id)] = flow
         return flow
 
-    def _request(self, network: int, step: Step, body: bytes, mode: int) -> None:
+    def _request(self, network: int, step: Step, body: bytes, mode: int) -> Flow:
         handle = number(body, 8, 4) if len(body) >= 12 else NONE
         step.what["handle"] = handle
         key = (network, step.sender, step.target, handle)
@@ -630,18 +659,20 @@ class Table:
         if len(body) >= _FIXED:
             flow.addresses = [_address(body[12:160]), _address(body[160:308])]
             flow.level, flow.sizes[0] = body[310], number(body, 312, 4)
+        return flow
 
     def _answer(self, network: int, flow: Flow, step: Step, body: bytes, handle: int) -> None:
         if step.name in _CONNECT_RESPS:
             if step.what["refused"]:
                 if flow.ended != "refused":  # else it repeats what the other side said (E40)
                     flow.ended, flow.reason, flow.ended_by = "refused", step.what["reason"], step.sender
+                    flow.said = step.what.get("said")
                 self._close(flow)
             elif step.name == "CONNECT_RESP1":
                 self._accepted(flow, step, body)
             elif flow.ended == "refused":
                 return  # the four IUs of a refusal
-            elif step.name == "CONNECT_RESP2":
+            elif step.name != flow.confirmation:
                 flow.state = "confirmed"
                 self._bind_from_header(flow, step, handle)
             else:

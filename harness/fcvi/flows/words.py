@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from .edition import reason as reason_of_1999
 from .names import IU, REASONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .table import Step
+    from .table import Flow, Step
 
 NONE = 0xFFFFFFFF
 _IUS = frozenset(IU.values())
@@ -58,6 +59,20 @@ def _field(name: str, value: Any) -> str:
     return f"{value}" if name in ("says", "words") else ""
 
 
+def status(step: Step) -> str:
+    """The Reason Code of an IU, as its edition numbers it."""
+    if "said" in step.what:
+        return f"{step.what['said']:02X}h, {reason_of_1999(step.what['said'])}"
+    return f"{step.what['reason']:02X}h, {REASONS.get(step.what['reason'], 'a reserved reason')}"
+
+
+def reason(flow: Flow) -> tuple[int, str]:
+    """That of a Connection; 0 where it has none."""
+    if flow.said is not None:
+        return flow.said, reason_of_1999(flow.said)
+    return flow.reason or 0, REASONS.get(flow.reason or 0, "Reserved or Vendor Unique")
+
+
 def line(step: Step) -> str:
     """All of it."""
     name = f"FCVI_{step.name}" if step.name in _IUS else step.name
@@ -66,7 +81,8 @@ def line(step: Step) -> str:
     if why := reasons(step):
         told.append(why)
     elif step.name.startswith(("CONNECT_RESP", "DISCONNECT")) and step.what.get("reason"):
-        told.append(f"Reason_Code {step.what['reason']:02X}h ({REASONS.get(step.what['reason'], 'reserved')})")
+        code, _, word = status(step).partition(", ")
+        told.append(f"Reason_Code {code} ({word})")
     if "ciro" in step.what:
         told.append(f"C {step.what['ciro']} S {step.what['seq_cnt_s']}")
     return " ".join([f"{name} {step.sender:06X}>{step.target:06X}{exchange}", *told])

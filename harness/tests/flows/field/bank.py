@@ -255,16 +255,9 @@ def receive_queue_empty(r: Random) -> World:
     return w
 
 
-def edition(r: Random) -> World:
-    """The client sends the IUs of 1999: a Device_Header of 16 bytes."""
-    w = _world(r)
-
-    def tamper(data: bytes) -> bytes:
-        if data[8] == 0x58 and data[1:4] == IDS[1].to_bytes(3, "big") and len(data) >= 56 and data[13] & 3 == 2:
-            return data[:13] + b"\x01" + data[14:40] + (b"\0\0\0\1" + bytes(328) if data[28] == 0x10 else data[56:])
-        return data
-
-    w.tamper = tamper
+def edition(r: Random, server: int = 0) -> World:
+    """The client is of 1999, and the server, whose application does not accept, of 2007 (0) or of 1999 (1)."""
+    w = _world(r, revisions=(1, server))
     for i in (0, 1):
         w.create(i)
     w.wait()

@@ -125,6 +125,11 @@ def too_far_or_cut(seed: int) -> tuple[Frames, Frames]:
     return mine.seen[1], w.seen[1]
 
 
+def old_or_slow(where: int) -> Callable[[int], tuple[Frames, Frames]]:
+    """edition-mismatch: a server of 1999 whose application does not accept is silent, too."""
+    return lambda seed: (_of("edition-mismatch", seed).seen[where], bank.edition(Random(f"edition-mismatch {seed}"), 1).seen[where])
+
+
 #: Of a cause and a capture point, the two captures that look alike.
 TWINS: dict[tuple[str, int], Callable[[int], tuple[Frames, Frames]]] = {
     ("bit-errors", 0): damaged_or_lost,
@@ -136,6 +141,8 @@ TWINS: dict[tuple[str, int], Callable[[int], tuple[Frames, Frames]]] = {
     ("lost-resp1", 0): lost_answer_or_request,
     ("lost-request", 1): lost_request_or_older,
     ("timeout-too-short", 1): too_far_or_cut,
+    ("edition-mismatch", 0): old_or_slow(0),
+    ("edition-mismatch", 1): old_or_slow(1),
 }
 
 

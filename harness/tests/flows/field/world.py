@@ -29,7 +29,7 @@ class World:
     def __init__(
         self, seed: int, *, latency_us: int = 50, jitter_us: int = 0, out_of_order: tuple[bool, bool] = (False, False),
         fabric_out_of_order: bool = False, explicit: bool = False, service_class: int = 3, r_a_tov_us: int = R_A_TOV,
-        topology: int = 3,
+        topology: int = 3, revisions: tuple[int, int] = (0, 0),
     ) -> None:  # fmt: skip
         self._keep: list[Any] = []
         self.seen: list[list[tuple[int, bytes, int, int, int]]] = [[], []]
@@ -40,7 +40,7 @@ class World:
         self.tamper: Callable[[bytes], bytes] = lambda data: data  # what a faulty port sends instead
         self.fabric = self._fabric(seed, latency_us, jitter_us, fabric_out_of_order, r_a_tov_us, topology)
         self.ports = [
-            self._port(i, seed, out_of_order[i], explicit, service_class, r_a_tov_us, topology) for i in (0, 1)
+            self._port(i, seed, out_of_order[i], explicit, service_class, r_a_tov_us, topology, revisions[i]) for i in (0, 1)
         ]
         for i in (0, 1):
             assert lib.fcvi_fabric_attach(self.fabric, self._identity(i), 1) == i
@@ -79,12 +79,15 @@ class World:
         assert fabric != ffi.NULL
         return fabric
 
-    def _port(self, i: int, seed: int, out_of_order: bool, explicit: bool, cls: int, r_a_tov: int, topology: int) -> Any:
+    def _port(
+        self, i: int, seed: int, out_of_order: bool, explicit: bool, cls: int, r_a_tov: int, topology: int, revision: int
+    ) -> Any:  # fmt: skip
         limits = ffi.new("struct fcvi_port_limits *", {
             "vis": 8, "connectionpoints": 4, "exchanges": 64, "regions": 4, "descriptors": 32, "events": 512,
             "memory": 1 << 17, "max_transfer_size": REGION})  # fmt: skip
         c = ffi.new("struct fcvi_port_config *")
         c.self, c.peer = self._identity(i)[0], self._identity(1 - i)[0]
+        c.revision = revision
         c.topology, c.out_of_order, c.service_class, c.explicit_login = topology, out_of_order, cls, explicit
         c.e_d_tov_us, c.r_a_tov_us, c.receive_size, c.seed = E_D_TOV, r_a_tov, 2112, seed * 2 + i + 1
         size = lib.fcvi_port_size(limits)
