@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fcvi.dut.contract.shapes import flaw, methods, result_flaw, schema
+from fcvi.dut.contract.shapes import DUT_PROTOCOL
 from fcvi.dut.refserver import RefServer
 
 from .. import starts
@@ -64,18 +64,18 @@ def test_example_of_the_document_has_the_shape_of_the_schema(number: int) -> Non
         if line.startswith("> ") and "id" in message:
             asked[message["id"]] = message["method"]
         if not wrong_on_purpose:
-            Draft202012Validator(schema()).validate(message)
+            Draft202012Validator(DUT_PROTOCOL.schema).validate(message)
         if line.startswith("< ") and "result" in message:
-            assert result_flaw(asked[message["id"]], message["result"]) is None, line
+            assert DUT_PROTOCOL.result_flaw(asked[message["id"]], message["result"]) is None, line
 
 
 def test_document_and_schema_name_the_same_methods_notifications_and_items() -> None:
-    for name in methods():
+    for name in DUT_PROTOCOL.methods():
         assert f"`{name}`" in DOCUMENT, name
-    for name in schema()["$defs"]:
+    for name in DUT_PROTOCOL.schema["$defs"]:
         if name.startswith("notification."):
             assert f"`{name[len('notification.'):]}`" in DOCUMENT, name
-    for item in schema()["$defs"]["pics"]["properties"]:
+    for item in DUT_PROTOCOL.schema["$defs"]["pics"]["properties"]:
         assert f"`{item}`" in DOCUMENT, item
 
 
@@ -84,8 +84,8 @@ def test_schema_has_the_methods_and_items_of_the_reference_port() -> None:
     from conformance.fcvi.pics import ITEMS
 
     server = refserver.RefServer(lambda method, params: None, lambda token, result, error: None)
-    assert set(methods()) == {"hello", "reset", *server._methods}
-    assert set(schema()["$defs"]["pics"]["properties"]) == {*ITEMS.booleans, *ITEMS.numbers, *ITEMS.words}
+    assert set(DUT_PROTOCOL.methods()) == {"hello", "reset", *server._methods}
+    assert set(DUT_PROTOCOL.schema["$defs"]["pics"]["properties"]) == {*ITEMS.booleans, *ITEMS.numbers, *ITEMS.words}
 
 
 def test_every_line_of_a_run_has_the_shape_of_the_schema(tmp_path: Path) -> None:
@@ -129,9 +129,9 @@ def test_every_line_of_a_run_has_the_shape_of_the_schema(tmp_path: Path) -> None
             continue
         if "method" in message:
             part = "params" if "id" in message else "notification"
-            assert flaw(f"{part}.{message['method']}", message["params"]) is None, (kind, line[:200])
+            assert DUT_PROTOCOL.flaw(f"{part}.{message['method']}", message["params"]) is None, (kind, line[:200])
         elif "result" in message:
-            assert result_flaw(asked[message["id"]], message["result"]) is None, line[:200]
+            assert DUT_PROTOCOL.result_flaw(asked[message["id"]], message["result"]) is None, line[:200]
 
 
 def check(spec: str, *options: str) -> tuple[int, str]:

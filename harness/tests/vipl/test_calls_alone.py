@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from fcvi.dut.contract.shapes import flaw, schema
+from fcvi.dut.contract.shapes import DUT_PROTOCOL
 from fcvi.dut.manual import ManualControl
 
 from .. import starts
@@ -75,8 +75,8 @@ class Client:
         assert self.process.stdin is not None
         self.number += 1
         line = json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        if f"call.{method}" in schema()["$defs"]:
-            assert flaw(f"call.{method}", params) is None, line
+        if f"call.{method}" in DUT_PROTOCOL.schema["$defs"]:
+            assert DUT_PROTOCOL.flaw(f"call.{method}", params) is None, line
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
         return self.number
@@ -87,13 +87,13 @@ class Client:
         while number not in self.answers:
             message = json.loads(self.process.stdout.readline())
             if "method" in message:
-                assert flaw(f"notification.{message['method']}", {"vi": None, **message["params"]}) is None, message
+                assert DUT_PROTOCOL.flaw(f"notification.{message['method']}", {"vi": None, **message["params"]}) is None, message
                 self.notes.append(message)
             else:
                 self.answers[message["id"]] = message
         answer = self.answers.pop(number)
-        if method and "result" in answer and f"answer.{method}" in schema()["$defs"]:
-            assert flaw(f"answer.{method}", answer["result"]) is None, (method, answer)
+        if method and "result" in answer and f"answer.{method}" in DUT_PROTOCOL.schema["$defs"]:
+            assert DUT_PROTOCOL.flaw(f"answer.{method}", answer["result"]) is None, (method, answer)
         found: dict[str, Any] = answer.get("result", answer.get("error"))
         return found
 

@@ -11,10 +11,8 @@ from fcvi.engine.params import INVALID_PARAMS
 from fcvi.engine.pixit import DUT, TESTER
 from ..base import DutError
 from .session import Answer, Session
-from .shapes import methods
 
 NOT_FOUND, NO_RESET, CANCELLED = -32601, -32000, -32001
-_CORE = ("hello", "reset", "clock.advance", "clock.next")
 _DISCRIMINATOR = b"fcvi dut check 1".hex()
 
 
@@ -60,6 +58,7 @@ class Checks:
     left_out = "n_port_id"  # what a wrong reset lacks
     wire_title = "hostile frames"
     wrong_lengths: tuple[int, ...] = (15, 129)  # bytes that no Discriminator has
+    core: tuple[str, ...] = ("hello", "reset", "clock.advance", "clock.next")  # what every device serves
 
     def config(self) -> dict[str, Any]:
         """The params of reset."""
@@ -178,8 +177,8 @@ class Checks:
     def methods(self) -> Optional[str]:
         """Each method of the protocol, called without parameters."""
         wrong = []
-        for name in methods():
-            if name in _CORE:
+        for name in self.s.shapes.methods():
+            if name in self.core:
                 continue
             answer = self.s.ask(name, {})
             if answer.code == NOT_FOUND:
@@ -227,16 +226,23 @@ class Checks:
         if made.returned != "VIP_SUCCESS" or made.result is None:
             return f"VipRegisterMem of 64 bytes was answered with {made.words()}"
         mem = made.result.get("mem")
+        wrong = self._bytes(mem, "region")
+        if wrong is None and self._has("VipDeregisterMem"):
+            wrong = self._call("VipDeregisterMem", {"mem": mem}, "VIP_SUCCESS")
+        return wrong
+
+    def _bytes(self, mem: object, what: str) -> Optional[str]:
+        """64 bytes that the fill pattern a55a was asked for."""
         self.s.ask("mem.write", {"mem": mem, "offset": 3, "hex": "010203"})
         read = self.s.ask("mem.read", {"mem": mem, "offset": 0, "length": 8})
         if (read.result or {}).get("hex") != "a55aa5010203a55a":
             return f"mem.read gave {read.words()}, where the fill pattern and what mem.write wrote make a55aa5010203a55a"
         for offset, length in ((0, 65), (64, 1), (2**32 - 1, 8)):
             answer = self.s.ask("mem.read", {"mem": mem, "offset": offset, "length": length})
-            wrong = expect_code(answer, INVALID_PARAMS, f"since bytes {offset} to {offset + length} lie outside the region")
+            wrong = expect_code(answer, INVALID_PARAMS, f"since bytes {offset} to {offset + length} lie outside the {what}")
             if wrong:
                 return wrong
-        return self._call("VipDeregisterMem", {"mem": mem}, "VIP_SUCCESS") if self._has("VipDeregisterMem") else None
+        return None
 
     def _address(self, discriminator: str = _DISCRIMINATOR) -> dict[str, str]:
         return {"host": DUT.host[0], "discriminator": discriminator}
@@ -267,11 +273,9 @@ class Checks:
             return f"VipConnectWait without a request from the wire was answered with {waiting.words()}; it must block"
         if self._has("VipCreateVi"):
             self.s.ask("VipCreateVi", {"ViAttribs": {}})
-        again = self.s.ask("reset", self.config())
-        if waiting.code != CANCELLED:
-            return f"VipConnectWait that a reset ended was answered with {waiting.words()}; answer error {CANCELLED}"
-        if waiting.place > again.place:
-            return "the answer to reset came before those of the calls that it ended; send it after them"
+        wrong = self._end(waiting)
+        if wrong is not None:
+            return wrong
         if self.review.clock == "virtual":
             waiting = self.s.send("VipConnectWait", {"LocalAddr": self._address(), "Timeout": 5000})
             self._quiet()
@@ -282,6 +286,15 @@ class Checks:
                 return f"VipConnectWait whose Timeout passed was answered with {waiting.words()}; return must be VIP_TIMEOUT"
         return None
 
+    def _end(self, waiting: Answer) -> Optional[str]:
+        """A reset ends a call that waits."""
+        again = self.s.ask("reset", self.config())
+        if waiting.code != CANCELLED:
+            return f"{waiting.method} that a reset ended was answered with {waiting.words()}; answer error {CANCELLED}"
+        if waiting.place > again.place:
+            return "the answer to reset came before those of the calls that it ended; send it after them"
+        return None
+
     def _quiet(self) -> None:
         """Let the device do what is due."""
         self.s.ask("clock.advance", {"us": 0})
@@ -290,7 +303,10 @@ class Checks:
         """Requests that come together are answered in their order."""
         self._fresh()
         names = [name for name in ("VipQueryVi", "VipDestroyVi") if self._has(name)] or ["clock.advance"]
-        answers = [self.s.send(names[i % len(names)], {"vi": 77, "us": 0}) for i in range(6)]
+        return self._together([names[i % len(names)] for i in range(6)])
+
+    def _together(self, names: list[str]) -> Optional[str]:
+        answers = [self.s.send(name, {"vi": 77, "us": 0}) for name in names]
         for answer in answers:
             if not self.s.wait(answer):
                 return "six requests that came together were not all answered"

@@ -39,7 +39,7 @@ class Session:
     """Sends lines, takes in lines. Shapes that are wrong are collected in `flaws`, once each."""
 
     def __init__(self, spec: str, timeout_s: float, log: Optional[int], shapes: Shapes = DUT_PROTOCOL) -> None:
-        self._stream, self._shapes = Stream(spec, log), shapes
+        self._stream, self.shapes = Stream(spec, log), shapes
         self._timeout_s = timeout_s
         self._next_id = 0
         self._taken = 0
@@ -109,10 +109,10 @@ class Session:
 
     def _take_notification(self, message: dict[str, Any]) -> None:
         method, params = message["method"], message.get("params")
-        wrong = self._shapes.flaw("notification", message)
+        wrong = self.shapes.flaw("notification", message)
         if wrong is not None and isinstance(method, str):
             name = f"notification.{method}"
-            wrong = self._shapes.flaw(name, params) if self._shapes.has(name) else "unknown notification"
+            wrong = self.shapes.flaw(name, params) if self.shapes.has(name) else "unknown notification"
             self.note(f"notification {method[:40]}: {wrong or 'it may have no id'}")
         if isinstance(method, str) and isinstance(params, dict):
             self.notifications.append((self._taken, method, params))
@@ -129,7 +129,7 @@ class Session:
             answer.code, answer.message = error["code"], str(error.get("message", ""))[:80]
         elif isinstance(result, dict):
             answer.result = result
-            wrong = self._shapes.result_flaw(answer.method, result) if not answer.method.startswith("probe.") else None
+            wrong = self.shapes.result_flaw(answer.method, result) if not answer.method.startswith("probe.") else None
             if wrong:
                 self.note(f"result of {answer.method}: {wrong}")
         else:

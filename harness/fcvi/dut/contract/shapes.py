@@ -63,9 +63,3 @@ class Shapes:
 
 #: The DUT protocol, which harness/docs/dut-protocol.md describes in words.
 DUT_PROTOCOL = Shapes(Path(__file__).resolve().parents[1] / "protocol.schema.json")
-flaw, result_flaw, methods = DUT_PROTOCOL.flaw, DUT_PROTOCOL.result_flaw, DUT_PROTOCOL.methods
-
-
-def schema() -> dict[str, Any]:
-    """The DUT protocol's schema as JSON."""
-    return DUT_PROTOCOL.schema

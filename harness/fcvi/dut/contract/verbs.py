@@ -6,18 +6,21 @@ from pathlib import Path
 from typing import Any, Optional
 
 from fcvi.engine.params import INVALID_PARAMS
-from ..base import DutError
-from .checks import CANCELLED, NOT_FOUND, Checks, Review, carry_out, expect_code
-from .session import Answer, Session
+from .checks import Checks, Review, carry_out, expect_code
+from .session import Session
 from .shapes import Shapes
 
 VERBS_PROTOCOL = Shapes(Path(__file__).resolve().parents[1] / "verbs.schema.json")
-_RESET = {"wire": "verbs", "seed": 1}
-_CORE = ("hello", "reset", "agent.devices", "agent.state", "agent.hold")
 
 
 class VerbsChecks(Checks):
     """One review of one agent."""
+
+    core = ("hello", "reset", "agent.devices", "agent.state", "agent.hold")
+
+    def config(self) -> dict[str, Any]:
+        """The params of reset."""
+        return {"wire": "verbs", "seed": 1}
 
     def __init__(self, session: Session, review: Review) -> None:
         super().__init__(session, review)
@@ -55,59 +58,20 @@ class VerbsChecks(Checks):
             return "hello has to name an address for each of its devices"
         return None
 
-    def reset(self) -> Optional[str]:
-        """The first reset."""
-        answer = self.s.ask("reset", _RESET)
-        return None if answer.result is not None else f"reset was answered with {answer.words()}; answer {{}}"
-
     def wrong_reset(self) -> Optional[str]:
         """A wire that the agent does not have."""
         answer = self.s.ask("reset", {"wire": "semaphore", "seed": 1})
         self._fresh()
         return expect_code(answer, INVALID_PARAMS, "since there is no such wire")
 
-    def unknown_members(self) -> Optional[str]:
-        """Members that a later version may bring."""
-        answer = self.s.ask("reset", {**_RESET, "x_of_a_later_version": [1, {"a": None}]}, x_trace="ignored")
-        if answer.result is not None:
-            return None
-        return f"a reset with an unknown member was answered with {answer.words()}; ignore the member"
-
-    def _fresh(self) -> None:
-        if self.s.ask("reset", _RESET).result is None:
-            raise DutError("reset failed where it had succeeded before")
-
-    def methods(self) -> Optional[str]:
-        """Each method of the protocol, called without parameters."""
-        wrong = []
-        for name in VERBS_PROTOCOL.methods():
-            if name in _CORE:
-                continue
-            answer = self.s.ask(name, {})
-            if answer.code == NOT_FOUND:
-                self.review.missing.append(name)
-                continue
-            self._served.add(name)
-            if answer.code != INVALID_PARAMS:
-                wrong.append(f"{name} without its parameters was answered with {answer.words()}")
-        if self.review.missing:
-            self.review.note("methods", f"not served: {', '.join(self.review.missing)}; cases that need one end inconclusive")
-        return "; ".join(wrong) + f"; answer error {INVALID_PARAMS}" if wrong else None
-
     def memory(self) -> Optional[str]:
         """Memory that is filled, written and read."""
         self._fresh()
         made = self.s.ask("mem.new", {"length": 64, "fill": "a55a"})
         mem = (made.result or {}).get("mem")
-        self.s.ask("mem.write", {"mem": mem, "offset": 3, "hex": "010203"})
-        read = self.s.ask("mem.read", {"mem": mem, "offset": 0, "length": 8})
-        if (read.result or {}).get("hex") != "a55aa5010203a55a":
-            return f"mem.read gave {read.words()}, where the fill pattern and what mem.write wrote make a55aa5010203a55a"
-        for offset, length in ((0, 65), (64, 1), (2**32 - 1, 8)):
-            answer = self.s.ask("mem.read", {"mem": mem, "offset": offset, "length": length})
-            wrong = expect_code(answer, INVALID_PARAMS, f"since bytes {offset} to {offset + length} lie outside the memory")
-            if wrong:
-                return wrong
+        wrong = self._bytes(mem, "memory")
+        if wrong is not None:
+            return wrong
         self.s.ask("mem.pattern", {"mem": mem, "offset": 5, "length": 8, "seed": 7})
         read = self.s.ask("mem.read", {"mem": mem, "offset": 5, "length": 8})
         wanted = bytes(((i + 7) * 2654435761 & 0xFFFFFFFF) >> 24 for i in range(8)).hex()
@@ -175,25 +139,11 @@ class VerbsChecks(Checks):
             return f"verbs.PollCq with a Timeout of 300 ms on an empty CQ gave {first.words()}; it gives an empty list then"
         second = self.s.send("verbs.PollCq", {"cq": cq, "max": 1, "Timeout": 60_000_000})
         self.s.ask("verbs.QueryCq", {"cq": cq})
-        again = self.s.ask("reset", _RESET)
-        return _ended(second, again)
+        return self._end(second)
 
     def order(self) -> Optional[str]:
         """Requests that come together are answered in their order."""
-        answers = [self.s.send("agent.devices" if i % 2 else f"probe.{i}", {}) for i in range(6)]
-        for answer in answers:
-            if not self.s.wait(answer):
-                return "six requests that came together were not all answered"
-        places = [answer.place for answer in answers]
-        return None if places == sorted(places) else "requests that came together were answered out of order"
-
-
-def _ended(waiting: Answer, reset: Answer) -> Optional[str]:
-    if waiting.code != CANCELLED:
-        return f"verbs.PollCq that a reset ended was answered with {waiting.words()}; answer error {CANCELLED}"
-    if waiting.place > reset.place:
-        return "the answer to reset came before those of the calls that it ended; send it after them"
-    return None
+        return self._together(["agent.devices" if i % 2 else f"probe.{i}" for i in range(6)])
 
 
 def check_agent(spec: str, timeout_s: float, log: int, review: Review) -> str:
