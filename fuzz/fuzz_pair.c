@@ -5,6 +5,7 @@
  * completes well; a Descriptor that completes well at the receiver has the bytes that were sent, and none
  * before it is missing on a reliable Connection; faults over, both ports come to rest and the Fabric has lost
  * nothing that it cannot account for. */
+#include "application.h"
 #include "watch.h"
 
 #include <fcvi/fabric.h>
@@ -14,12 +15,7 @@
 #endif
 
 enum {
-    PORTS = 2,
-    VIS = 3,
     R_A_TOV = 1000,
-    SLOT = 512,
-    REGION = (2 + 4 * 3) * SLOT,
-    TARGET = SLOT,
     MOST_STEPS = 250,
     SHORTEST = EDITION == FCVI_EDITION_2007 ? 256 : 348, /* Data_Field */
     SETTINGS = 256
@@ -40,29 +36,11 @@ static const struct fcvi_port_limits port_limits = {.vis = VIS,
 static const struct fcvi_fabric_limits fabric_limits = {
     .ports = PORTS, .frames = 128, .rules = 8, .names = 4};
 
-struct program {
-    const uint8_t *at, *end;
-};
-
-/* One port and the application on it. Its region, in slots: what is sent, what RDMA may reach, and for each
- * VI four to receive into, used in turn. */
-struct side {
-    struct fcvi_port *port;
-    uint32_t mem, handle, conn;
-    uint64_t va, posted;
-    uint64_t next[VIS][2], received[VIS];
-    uint32_t numbered[VIS]; /* Messages posted that take a receive Descriptor: their Immediate Data */
-    uint32_t heard[VIS], last[VIS],
-        since[VIS]; /* receptions of this Connection; the last number among them, and when */
-    bool reliable[VIS];
-    uint8_t state[VIS];
-    struct requests requests;
-};
-
 struct pair {
     struct fcvi_fabric *fabric;
     struct watch watch;
     struct side side[PORTS];
+    struct requests requests[PORTS];
     struct program program;
 };
 
@@ -72,11 +50,6 @@ struct blocks {
     struct watch watch;
     struct side side[PORTS];
 };
-
-static uint8_t take(struct program *p)
-{
-    return p->at < p->end ? *p->at++ : 0;
-}
 
 static struct fcvi_port_identity identity(unsigned i, uint8_t setting)
 {
@@ -121,13 +94,6 @@ static struct fcvi_fabric_config fabric_config(uint8_t setting)
                                        .node_name = 9};
 }
 
-static uint64_t *room(size_t size)
-{
-    uint64_t *block = calloc(1, size);
-    DEMAND(block != NULL);
-    return block;
-}
-
 /* ---- what the ports say ---- */
 
 static void on_sent(void *context, uint64_t now, uint32_t from, const struct fcvi_input *in)
@@ -136,7 +102,7 @@ static void on_sent(void *context, uint64_t now, uint32_t from, const struct fcv
     struct fcvi_frame frame;
     demand_clean_edition(in, EDITION, &frame);
     demand_unbroken(&p->watch, &frame, now);
-    note_request(&p->side[from].requests, &frame);
+    note_request(&p->requests[from], &frame);
 }
 
 /* The monitor sees what the Fabric says, too. */
@@ -150,53 +116,23 @@ static void on_delivered(void *context, uint64_t now, uint32_t from, uint32_t to
     demand_unbroken(&((struct pair *)context)->watch, &frame, now);
 }
 
-/* Every Message is a run of bytes, each three more than the one before. */
-static void demand_data(struct side *s, const struct fcvi_completion *c)
-{
-    uint32_t offset = (uint32_t)(c->cookie % 16) * SLOT;
-    const uint8_t *bytes = fcvi_port_memory(s->port, s->mem, offset, c->length);
-    DEMAND(c->length == 0 || bytes != NULL);
-    for (uint32_t i = 1; i < c->length; i++)
-        DEMAND(bytes[i] == (uint8_t)(bytes[i - 1] + 3));
-}
-
-/* Immediate Data number the Messages. A reliable Connection loses none, another one may, and none turns
- * around. */
-static void demand_turn(struct side *s, const struct fcvi_event *e)
-{
-    uint32_t vi = e->vi, heard = ++s->heard[vi];
-    if ((e->completion.status & FCVI_STATUS_IMMEDIATE) == 0)
-        return;
-    uint32_t number = e->completion.immediate;
-    if (s->since[vi] != 0 && s->reliable[vi])
-        DEMAND(number - s->last[vi] == heard - s->since[vi]);
-    if (s->since[vi] != 0)
-        DEMAND(number - s->last[vi] >= heard - s->since[vi] && number > s->last[vi]);
-    s->last[vi] = number;
-    s->since[vi] = heard;
-}
-
 static void on_event(void *context, uint64_t now, uint32_t port, const struct fcvi_event *e)
 {
-    struct side *s = &((struct pair *)context)->side[port];
+    struct pair *p = context;
+    struct side *s = &p->side[port];
     (void)now;
     if (e->kind == FCVI_EVENT_CALL && e->token == 1)
         s->conn = e->conn;
-    if (e->kind == FCVI_EVENT_STATE) {
-        demand_step(&s->state[e->vi], e->state);
-        s->heard[e->vi] = s->since[e->vi] = 0;
-    }
+    if (e->kind == FCVI_EVENT_STATE)
+        demand_state(s, e);
     if (e->kind != FCVI_EVENT_COMPLETION)
         return;
     demand_next(&s->next[e->vi][e->recv], e->completion.cookie);
     bool good = (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0;
-    bool sent = (e->completion.status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_RECEIVE;
     if (good && !e->recv)
-        demand_sent(&s->requests);
+        demand_sent(&p->requests[port]);
     if (good && e->recv)
-        demand_turn(s, e);
-    if (good && e->recv && sent)
-        demand_data(s, &e->completion);
+        demand_received(s, e);
 }
 
 static void run(struct pair *p, uint64_t us)
@@ -214,36 +150,14 @@ static struct fcvi_address address(unsigned i)
     return (struct fcvi_address){.host = {[15] = (uint8_t)(1 + i)}, .discriminator_length = 16};
 }
 
-/* The cookie is the number of the Descriptor and its slot. */
 static void post(struct pair *p, struct side *s, uint32_t vi, uint8_t how, uint8_t length)
 {
-    static struct fcvi_descriptor d;
-    const struct side *other = &p->side[s == &p->side[0]];
-    memset(&d, 0, offsetof(struct fcvi_descriptor, segment));
-    d.op = how % 4;
-    d.has_immediate = how >> 2 & 1;
-    d.fence = how >> 3 & 1;
-    d.segments = 1;
-    d.remote_va = other->va + TARGET;
-    d.remote_handle = other->handle + (how >> 4 == 15);
-    bool recv = d.op == FCVI_RECV && vi < VIS;
-    uint32_t slot = recv ? 2 + vi * 4 + (uint32_t)(s->received[vi] % 4) : d.op == FCVI_RDMA_READ;
-    d.segment[0] = (struct fcvi_segment){s->mem, slot * SLOT, recv ? SLOT : length * 2u};
-    d.cookie = s->posted * 16 + slot;
-    bool takes_one = d.op == FCVI_SEND || (d.op == FCVI_RDMA_WRITE && d.has_immediate);
-    d.immediate = vi < VIS ? s->numbered[vi] + 1 : 0;
-    if (fcvi_vip_post(s->port, fcvi_fabric_now(p->fabric), vi, &d) != VIP_SUCCESS)
-        return;
-    s->posted++;
-    s->numbered[vi] += takes_one;
-    if (recv)
-        s->received[vi]++;
+    post_at(p->side, fcvi_fabric_now(p->fabric), s, vi, how, how % 4 == FCVI_RECV ? 0 : length);
 }
 
 /* Messages one after the other, each with its number, and as many Descriptors to receive them. */
 static void exchange(struct pair *p, struct side *s, uint32_t vi)
 {
-    enum { IMMEDIATE = 4 };
     uint8_t how = take(&p->program), length = take(&p->program);
     for (unsigned i = 0; i <= (how >> 1 & 3u); i++) {
         post(p, &p->side[s == &p->side[0]], vi, FCVI_RECV, 0);
@@ -251,20 +165,11 @@ static void exchange(struct pair *p, struct side *s, uint32_t vi)
     }
 }
 
-static void begin(struct side *s, uint32_t vi, const struct fcvi_attributes *a)
-{
-    s->state[vi] = FCVI_STATE_IDLE;
-    s->next[vi][0] = s->next[vi][1] = 0;
-    s->reliable[vi] = a->reliability != FCVI_UNRELIABLE;
-}
-
 static void create(struct pair *p, struct side *s, uint64_t now)
 {
     uint8_t how = take(&p->program);
-    uint32_t vi;
     struct fcvi_attributes a = {.reliability = (uint8_t)(1 + how % 3), .pipeline_depth = how >> 2 & 3};
-    if (fcvi_vip_create_vi(s->port, now, &a, &vi) == VIP_SUCCESS)
-        begin(s, vi, &a);
+    create_vi(s, now, &a);
 }
 
 static void call(struct pair *p, struct side *s, uint64_t now)
@@ -406,18 +311,9 @@ static void furnish(struct blocks *b, uint8_t level)
     struct pair p = pair_of(b);
     struct fcvi_attributes a = {
         .reliability = level != 0 ? level : 1, .rdma_write = true, .max_transfer_size = 2048};
-    uint32_t vi;
     a.rdma_read = a.reliability > 1;
-    for (unsigned i = 0; i < PORTS; i++) {
-        struct side *s = &p.side[i];
-        fcvi_vip_register_mem(s->port, 0, REGION, true, true, &s->mem, &s->va, &s->handle);
-        uint8_t *bytes = fcvi_port_memory(s->port, s->mem, 0, REGION);
-        for (uint32_t k = 0; k < REGION; k++)
-            bytes[k] = (uint8_t)(i * 50 + k * 3);
-        for (unsigned k = 0; k + 1 < VIS; k++)
-            if (fcvi_vip_create_vi(s->port, 0, &a, &vi) == VIP_SUCCESS)
-                begin(s, vi, &a);
-    }
+    for (unsigned i = 0; i < PORTS; i++)
+        furnish_side(&p.side[i], i, &a);
     if (level != 0)
         meet(&p);
     for (unsigned i = 0; i < PORTS; i++)

@@ -8,25 +8,13 @@
  * that was posted to send completes. A program may also change a byte under way. Then it is a hostile peer
  * that speaks: a port still completes and ends everything, but what the data are and what it answers is no
  * longer asked. */
-#include "oracle.h"
+#include "application.h"
 #include <fcvi/pdu.h>
 #include <fcvi/vitcp.h>
 
 const char fcvi_fuzz_allocates = 1;
 
-enum {
-    PORTS = 2,
-    VIS = 3,
-    LINKS = 8,
-    POINTS = 3,
-    MS = 1000,
-    SLOT = 512,
-    REGION = (2 + 4 * VIS) * SLOT,
-    TARGET = SLOT,
-    FIFO = 2 * FCVI_STREAM_WINDOW,
-    MOST_STEPS = 250,
-    SETTINGS = 256
-};
+enum { LINKS = 8, POINTS = 3, MS = 1000, FIFO = 2 * FCVI_STREAM_WINDOW, MOST_STEPS = 250, SETTINGS = 256 };
 
 static const struct fcvi_port_limits port_limits = {.vis = VIS,
                                                     .connectionpoints = POINTS,
@@ -38,10 +26,6 @@ static const struct fcvi_port_limits port_limits = {.vis = VIS,
                                                     .max_transfer_size = 2048,
                                                     .streams = 6,
                                                     .stream_reads = 2};
-
-struct program {
-    const uint8_t *at, *end;
-};
 
 /* One direction of a TCP connection. What the port has sent is looked at as soon as it is a whole PDU. */
 struct way {
@@ -57,23 +41,14 @@ struct link {
     struct way way[PORTS]; /* from each port */
 };
 
-/* One port and the application on it. Its region, in slots: what is sent, what RDMA may reach, and for each
- * VI four to receive into, used in turn. */
-struct side {
-    struct fcvi_port *port;
-    uint32_t mem, handle, conn;
-    uint32_t asked[MOST_STEPS + 2], requests; /* every request that the port has handed out */
-    uint64_t va, posted;
-    uint64_t next[VIS][2], received[VIS];
-    uint32_t sending[VIS];  /* Descriptors posted to send that have not completed */
-    uint32_t numbered[VIS]; /* Messages posted that take a receive Descriptor: their Immediate Data */
-    uint32_t heard[VIS], last[VIS], since[VIS];
-    bool reliable[VIS];
-    uint8_t state[VIS];
+/* The requests that a port has handed out. */
+struct asked {
+    uint32_t conn[MOST_STEPS + 2], count;
 };
 
 struct pair {
     struct side side[PORTS];
+    struct asked asked[PORTS];
     struct link link[LINKS];
     struct program program;
     uint64_t now;
@@ -86,11 +61,6 @@ struct pair {
 enum { NO_STREAM = UINT32_MAX };
 
 static uint8_t fifo[LINKS][PORTS][FIFO], sent[LINKS][PORTS][UINT16_MAX];
-
-static uint8_t take(struct program *p)
-{
-    return p->at < p->end ? *p->at++ : 0;
-}
 
 static void host_of(uint8_t out[16], unsigned i)
 {
@@ -225,51 +195,24 @@ static bool act(struct pair *p, unsigned from, size_t capacity)
 
 /* ---- what the ports say to their applications ---- */
 
-/* Every Message is a run of bytes, each three more than the one before. */
-static void demand_data(struct side *s, const struct fcvi_completion *c)
+static void on_event(struct pair *p, unsigned port, const struct fcvi_event *e)
 {
-    uint32_t offset = (uint32_t)(c->cookie % 16) * SLOT;
-    const uint8_t *bytes = fcvi_port_memory(s->port, s->mem, offset, c->length);
-    DEMAND(c->length == 0 || bytes != NULL);
-    for (uint32_t i = 1; i < c->length; i++)
-        DEMAND(bytes[i] == (uint8_t)(bytes[i - 1] + 3));
-}
-
-/* Immediate Data number the Messages: a reliable Connection loses none, and none turns around. */
-static void demand_turn(struct side *s, const struct fcvi_event *e)
-{
-    uint32_t vi = e->vi, heard = ++s->heard[vi], number = e->completion.immediate;
-    if ((e->completion.status & FCVI_STATUS_IMMEDIATE) == 0)
-        return;
-    if (s->since[vi] != 0 && s->reliable[vi])
-        DEMAND(number - s->last[vi] == heard - s->since[vi]);
-    if (s->since[vi] != 0)
-        DEMAND(number - s->last[vi] >= heard - s->since[vi] && number > s->last[vi]);
-    s->last[vi] = number;
-    s->since[vi] = heard;
-}
-
-static void on_event(const struct pair *p, struct side *s, const struct fcvi_event *e)
-{
+    struct side *s = &p->side[port];
+    struct asked *asked = &p->asked[port];
     if (e->kind == FCVI_EVENT_CALL && e->token == 1 && e->vip == VIP_SUCCESS)
-        s->conn = s->asked[s->requests++ % (MOST_STEPS + 2)] = e->conn;
+        s->conn = asked->conn[asked->count++ % (MOST_STEPS + 2)] = e->conn;
     if (e->kind == FCVI_EVENT_STATE) {
         if (e->state == FCVI_STATE_CONNECTED && s->state[e->vi] == FCVI_STATE_IDLE)
             s->state[e->vi] = FCVI_STATE_PENDING_CONNECT; /* an accept connects at once (4.3) */
-        demand_step(&s->state[e->vi], e->state);
-        s->heard[e->vi] = s->since[e->vi] = 0;
+        demand_state(s, e);
     }
     DEMAND(e->kind != FCVI_EVENT_ERROR || p->spoiled);
     if (e->kind != FCVI_EVENT_COMPLETION)
         return;
     s->sending[e->vi] -= !e->recv;
     demand_next(&s->next[e->vi][e->recv], e->completion.cookie);
-    bool good = (e->completion.status & FCVI_STATUS_ERROR_MASK) == 0 && e->recv && !p->hostile;
-    bool was_sent = (e->completion.status & FCVI_STATUS_OP_REMOTE_RDMA_WRITE) == FCVI_STATUS_OP_RECEIVE;
-    if (good)
-        demand_turn(s, e);
-    if (good && was_sent)
-        demand_data(s, &e->completion);
+    if ((e->completion.status & FCVI_STATUS_ERROR_MASK) == 0 && e->recv && !p->hostile)
+        demand_received(s, e);
 }
 
 static void settle(struct pair *p, size_t capacity)
@@ -279,7 +222,7 @@ static void settle(struct pair *p, size_t capacity)
         continue;
     for (unsigned i = 0; i < PORTS; i++)
         while (fcvi_port_event(p->side[i].port, &e))
-            on_event(p, &p->side[i], &e);
+            on_event(p, i, &e);
 }
 
 /* ---- bytes and time ---- */
@@ -349,31 +292,9 @@ static struct fcvi_address address(unsigned i)
     return a;
 }
 
-/* The cookie is the number of the Descriptor and its slot. */
 static bool post(struct pair *p, struct side *s, uint32_t vi, uint8_t how, uint8_t length)
 {
-    static struct fcvi_descriptor d;
-    const struct side *other = &p->side[s == &p->side[0]];
-    memset(&d, 0, offsetof(struct fcvi_descriptor, segment));
-    d.op = how % 4;
-    d.has_immediate = how >> 2 & 1;
-    d.fence = how >> 3 & 1;
-    d.segments = 1;
-    d.remote_va = other->va + TARGET;
-    d.remote_handle = other->handle + (how >> 4 == 15);
-    bool recv = d.op == FCVI_RECV && vi < VIS;
-    uint32_t slot = recv ? 2 + vi * 4 + (uint32_t)(s->received[vi] % 4) : d.op == FCVI_RDMA_READ;
-    d.segment[0] = (struct fcvi_segment){s->mem, slot * SLOT, recv ? SLOT - length : length * 2u};
-    d.cookie = s->posted * 16 + slot;
-    bool takes_one = d.op == FCVI_SEND || (d.op == FCVI_RDMA_WRITE && d.has_immediate);
-    d.immediate = vi < VIS ? s->numbered[vi] + 1 : 0;
-    if (fcvi_vip_post(s->port, p->now, vi, &d) != VIP_SUCCESS)
-        return false;
-    s->posted++;
-    s->numbered[vi] += takes_one;
-    s->received[vi] += recv;
-    s->sending[vi] += !recv;
-    return true;
+    return post_at(p->side, p->now, s, vi, how, length);
 }
 
 static void meanwhile(struct pair *p, struct side *s, uint32_t vi)
@@ -386,7 +307,6 @@ static void meanwhile(struct pair *p, struct side *s, uint32_t vi)
  * Descriptor Flow Control the Descriptor may come later than the Message is posted (3.2). */
 static void exchange(struct pair *p, struct side *s, uint32_t vi)
 {
-    enum { IMMEDIATE = 4, FENCE = 8 };
     static const uint8_t ops[] = {FCVI_SEND, FCVI_RDMA_WRITE, FCVI_RDMA_READ, FCVI_SEND};
     /* half of what fills one or two segments of 128 bytes, and a little more and less */
     static const uint8_t edges[] = {52, 44, 104, 88, 51, 53, 43, 45};
@@ -406,21 +326,12 @@ static void exchange(struct pair *p, struct side *s, uint32_t vi)
             post(p, s, vi, bits, length);
 }
 
-static void begin(struct side *s, uint32_t vi, const struct fcvi_attributes *a)
+static struct fcvi_attributes attributes(uint8_t how)
 {
-    s->state[vi] = FCVI_STATE_IDLE;
-    s->next[vi][0] = s->next[vi][1] = s->sending[vi] = 0;
-    s->reliable[vi] = a->reliability != FCVI_UNRELIABLE;
-}
-
-static void create(struct pair *p, struct side *s, uint8_t how)
-{
-    uint32_t vi;
     struct fcvi_attributes a = {
         .reliability = (uint8_t)(1 + how % 3), .max_transfer_size = 2048, .rdma_write = how >> 2 & 1};
     a.rdma_read = a.reliability > 1 && (how >> 3 & 1);
-    if (fcvi_vip_create_vi(s->port, p->now, &a, &vi) == VIP_SUCCESS)
-        begin(s, vi, &a);
+    return a;
 }
 
 static void call(struct pair *p, struct side *s)
@@ -436,7 +347,8 @@ static void call(struct pair *p, struct side *s)
     p->spoiled |= what != EXCHANGE && what != DONE;
     switch (what) {
     case 0:
-        create(p, s, take(&p->program));
+        a = attributes(take(&p->program));
+        create_vi(s, p->now, &a);
         break;
     case 1:
         fcvi_vip_connect_wait(s->port, p->now, &here, take(&p->program) * MS + 1, 1);
@@ -554,8 +466,8 @@ static void end(struct pair *p)
     }
     pass(p, 60000 * MS, 4000);
     for (unsigned i = 0; i < PORTS; i++)
-        for (uint32_t k = 0; k < p->side[i].requests; k++)
-            fcvi_vip_connect_reject(p->side[i].port, p->now, p->side[i].asked[k]);
+        for (uint32_t k = 0; k < p->asked[i].count; k++)
+            fcvi_vip_connect_reject(p->side[i].port, p->now, p->asked[i].conn[k]);
     pass(p, 60000 * MS, 4000);
     for (unsigned i = 0; i < PORTS; i++) {
         struct fcvi_port_counts c;
@@ -573,28 +485,17 @@ struct blocks {
     struct side side[PORTS];
 };
 
-static void furnish(struct side *s, unsigned i, uint8_t level)
-{
-    fcvi_vip_register_mem(s->port, 0, REGION, true, true, &s->mem, &s->va, &s->handle);
-    uint8_t *bytes = fcvi_port_memory(s->port, s->mem, 0, REGION);
-    for (uint32_t k = 0; k < REGION; k++)
-        bytes[k] = (uint8_t)(i * 50 + k * 3);
-    for (unsigned k = 0; k + 1 < VIS; k++) {
-        struct pair p = {.now = 0};
-        create(&p, s, (uint8_t)((level == 0 ? 0 : level - 1) | 12));
-    }
-}
-
 static void make(struct blocks *b, uint8_t setting)
 {
+    uint8_t level = setting >> 6;
+    struct fcvi_attributes a = attributes((uint8_t)((level == 0 ? 0 : level - 1) | 12));
     size_t size = fcvi_port_size(&port_limits);
     for (unsigned i = 0; i < PORTS; i++) {
         struct fcvi_port_config c = port_config(i, setting);
-        b->port[i] = calloc(1, size);
-        DEMAND(b->port[i] != NULL);
+        b->port[i] = room(size);
         b->side[i].port = fcvi_port_init(b->port[i], size, &port_limits, &c);
         DEMAND(b->side[i].port != NULL);
-        furnish(&b->side[i], i, setting >> 6);
+        furnish_side(&b->side[i], i, &a);
     }
 }
 
