@@ -100,12 +100,6 @@ static inline void fcvi_store(uint8_t *p, unsigned size, uint64_t v)
 #define BLOB(S, F, NAME, BYTE, SIZE, IUS, CLAUSE, REQ) FCVI_BYTES(S, F, BYTE, SIZE)
 #define NEST(S, F, NAME, BYTE, SIZE, SUB, IUS, CLAUSE, REQ) FCVI_BYTES(S, F, BYTE, SIZE)
 #include <fcvi/fields.def>
-#undef STRUCT
-#undef FIELD
-#undef RSVD
-#undef GROUP
-#undef BLOB
-#undef NEST
 #undef FCVI_NUMBER
 #undef FCVI_BYTES
 

@@ -9,9 +9,6 @@ enum fcvi_code_value {
 #define CODE(LIST, IDENT, VALUE, TEXT) FCVI_##LIST##_##IDENT = (VALUE),
 #define CODES_END
 #include <fcvi/codes.def>
-#undef CODES
-#undef CODE
-#undef CODES_END
     FCVI_CODES_ARE_BELOW = 0x10000
 };
 

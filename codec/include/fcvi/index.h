@@ -10,12 +10,6 @@ enum fcvi_index {
 #define BLOB(S, F, NAME, BYTE, SIZE, IUS, CLAUSE, REQ) FCVI_INDEX_##S##_##F,
 #define NEST(S, F, NAME, BYTE, SIZE, SUB, IUS, CLAUSE, REQ) FCVI_INDEX_##S##_##F,
 #include <fcvi/fields.def>
-#undef STRUCT
-#undef FIELD
-#undef RSVD
-#undef GROUP
-#undef BLOB
-#undef NEST
 };
 
 #endif

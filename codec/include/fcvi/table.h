@@ -28,18 +28,7 @@ struct fcvi_code {
 
 enum fcvi_structure {
 #define STRUCT(S, NAME, LENGTH, CLAUSE) FCVI_S_##S,
-#define FIELD(...)
-#define RSVD(...)
-#define GROUP(...)
-#define BLOB(...)
-#define NEST(...)
 #include <fcvi/fields.def>
-#undef STRUCT
-#undef FIELD
-#undef RSVD
-#undef GROUP
-#undef BLOB
-#undef NEST
     FCVI_S_COUNT
 };
 

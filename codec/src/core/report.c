@@ -43,39 +43,23 @@ struct reserved {
     uint8_t size, lo;
 };
 
-#define STRUCT(S, NAME, LENGTH, CLAUSE)
-#define FIELD(...)
-#define GROUP(...)
-#define BLOB(...)
-#define NEST(...)
 static const struct reserved reserved[] = {
 #define RSVD(S, F, BYTE, SIZE, HI, LO, IUS, CLAUSE, REQ)                                                     \
     {REQ, FCVI_MASK(HI, LO), FCVI_INDEX_##S##_##F, FCVI_IUS_##IUS, BYTE, SIZE, LO},
 #include <fcvi/fields.def>
-#undef RSVD
 };
 
 /* Of each structure, the first; the next structure's ends them. */
-#undef STRUCT
 enum {
 #define STRUCT(S, NAME, LENGTH, CLAUSE) FIRST_##S, BEFORE_##S = FIRST_##S - 1,
 #define RSVD(S, F, BYTE, SIZE, HI, LO, IUS, CLAUSE, REQ) AT_##S##_##F,
 #include <fcvi/fields.def>
-#undef STRUCT
-#undef RSVD
 };
 static const uint8_t first_of[] = {
 #define STRUCT(S, NAME, LENGTH, CLAUSE) FIRST_##S,
-#define RSVD(...)
 #include <fcvi/fields.def>
-#undef STRUCT
-#undef RSVD
     sizeof reserved / sizeof reserved[0],
 };
-#undef FIELD
-#undef GROUP
-#undef BLOB
-#undef NEST
 
 void fcvi_check_reserved(enum fcvi_structure structure, enum fcvi_iu iu, const uint8_t *bytes, uint16_t base,
                          struct fcvi_findings *findings)

@@ -12,9 +12,6 @@
     }                                                                                                        \
     ;
 #include <fcvi/codes.def>
-#undef CODES
-#undef CODE
-#undef CODES_END
 static const struct fcvi_code codes_OPCODE[] = {
 #define OPCODE(ident, opcode, r_ctl, dh, payload, category) {opcode, "FCVI_" #ident},
     FCVI_IU_TABLE(OPCODE)
@@ -30,7 +27,6 @@ static const struct fcvi_code codes_REV1_OPCODE[] = {
 #define codes_NONE NULL
 
 static const struct fcvi_field fields[] = {
-#define STRUCT(S, NAME, LENGTH, CLAUSE)
 #define FIELD(S, F, NAME, BYTE, SIZE, HI, LO, KIND, VALUES, IUS, CLAUSE, REQ)                                \
     {#F,   NAME, CLAUSE, REQ, codes_##VALUES, FCVI_S_##S,    FCVI_S_COUNT,                                   \
      BYTE, SIZE, HI,     LO,  FCVI_F_##KIND,  FCVI_IUS_##IUS},
@@ -45,29 +41,12 @@ static const struct fcvi_field fields[] = {
 #define NEST(S, F, NAME, BYTE, SIZE, SUB, IUS, CLAUSE, REQ)                                                  \
     {#F, NAME, CLAUSE, REQ, NULL, FCVI_S_##S, FCVI_S_##SUB, BYTE, SIZE, 0, 0, FCVI_F_NEST, FCVI_IUS_##IUS},
 #include <fcvi/fields.def>
-#undef STRUCT
-#undef FIELD
-#undef RSVD
-#undef GROUP
-#undef BLOB
-#undef NEST
     {.structure = FCVI_S_COUNT}, /* ends the last structure */
 };
 
 static const struct fcvi_structure_info structures[] = {
 #define STRUCT(S, NAME, LENGTH, CLAUSE) {#S, NAME, CLAUSE, LENGTH, FCVI_FIRST_##S},
-#define FIELD(...)
-#define RSVD(...)
-#define GROUP(...)
-#define BLOB(...)
-#define NEST(...)
 #include <fcvi/fields.def>
-#undef STRUCT
-#undef FIELD
-#undef RSVD
-#undef GROUP
-#undef BLOB
-#undef NEST
 };
 
 const struct fcvi_field *fcvi_field_row(size_t index)

@@ -60,11 +60,6 @@ size_t fcvi_words_of_bytes(const struct fcvi_value *value, char out[FCVI_WORDS_M
     }
 }
 
-#define STRUCT(...)
-#define FIELD(...)
-#define RSVD(...)
-#define GROUP(...)
-#define BLOB(...)
 #define NEST(S, F, NAME, BYTE, SIZE, SUB, IUS, CLAUSE, REQ) {NAME, FCVI_S_##S, FCVI_S_##SUB, BYTE},
 static const struct {
     const char *name;
@@ -72,12 +67,6 @@ static const struct {
 } nests[] = {
 #include <fcvi/fields.def>
 };
-#undef STRUCT
-#undef FIELD
-#undef RSVD
-#undef GROUP
-#undef BLOB
-#undef NEST
 
 const char *fcvi_place_of(struct fcvi_places *places, unsigned structure, uint16_t base)
 {
