@@ -130,6 +130,8 @@ json_t *control_perform(void *context, const void *method, struct params *p);
 struct thing *api_thing(struct api *api, struct params *p, const char *name, enum kind kind);
 /** The handle of a parameter, with the default of dut-protocol-calls.md, section 1, when it is missing. */
 void *api_handle(struct api *api, struct params *p, const char *name, enum kind kind);
+/** The same without the lock held. */
+void *api_handle_of(struct api *api, struct params *p, const char *name, enum kind kind);
 /** The NIC of a call: its thing (NULL for null), and its handle. */
 struct thing *api_nic(struct api *api, struct params *p, void **handle);
 /** A new number, or -1 with p->why. */

@@ -1,14 +1,6 @@
 /* Completion Queues, as they are. */
 #include "api.h"
 
-static VIP_CQ_HANDLE cq_of(struct api *api, struct params *p)
-{
-    pthread_mutex_lock(&api->lock);
-    VIP_CQ_HANDLE cq = api_handle(api, p, "cq", KIND_CQ);
-    pthread_mutex_unlock(&api->lock);
-    return cq;
-}
-
 json_t *api_create_cq(struct api *api, struct params *p)
 {
     VIP_ULONG entries = (VIP_ULONG)params_number(p, "EntryCount", UINT32_MAX, false, 0);
@@ -35,7 +27,7 @@ json_t *api_create_cq(struct api *api, struct params *p)
 
 json_t *api_destroy_cq(struct api *api, struct params *p)
 {
-    VIP_CQ_HANDLE cq = cq_of(api, p);
+    VIP_CQ_HANDLE cq = api_handle_of(api, p, "cq", KIND_CQ);
     VIP_RETURN vip;
     if (p->why[0] != '\0')
         return NULL;
@@ -45,7 +37,7 @@ json_t *api_destroy_cq(struct api *api, struct params *p)
 
 json_t *api_resize_cq(struct api *api, struct params *p)
 {
-    VIP_CQ_HANDLE cq = cq_of(api, p);
+    VIP_CQ_HANDLE cq = api_handle_of(api, p, "cq", KIND_CQ);
     VIP_ULONG entries = (VIP_ULONG)params_number(p, "EntryCount", UINT32_MAX, false, 0);
     VIP_RETURN vip;
     if (p->why[0] != '\0')
@@ -68,7 +60,7 @@ static json_t *entry(struct api *api, VIP_RETURN vip, VIP_VI_HANDLE vi, VIP_BOOL
 
 json_t *api_cq_done(struct api *api, struct params *p)
 {
-    VIP_CQ_HANDLE cq = cq_of(api, p);
+    VIP_CQ_HANDLE cq = api_handle_of(api, p, "cq", KIND_CQ);
     VIP_BOOLEAN recv = VIP_FALSE;
     VIP_VI_HANDLE vi = NULL;
     VIP_RETURN vip;
@@ -80,7 +72,7 @@ json_t *api_cq_done(struct api *api, struct params *p)
 
 json_t *api_cq_wait(struct api *api, struct params *p)
 {
-    VIP_CQ_HANDLE cq = cq_of(api, p);
+    VIP_CQ_HANDLE cq = api_handle_of(api, p, "cq", KIND_CQ);
     VIP_ULONG timeout = api_timeout(p);
     VIP_BOOLEAN recv = VIP_FALSE;
     VIP_VI_HANDLE vi = NULL;

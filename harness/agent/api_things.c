@@ -35,6 +35,14 @@ void *api_handle(struct api *api, struct params *p, const char *name, enum kind 
     return t != NULL ? pointer(t->value) : NULL;
 }
 
+void *api_handle_of(struct api *api, struct params *p, const char *name, enum kind kind)
+{
+    pthread_mutex_lock(&api->lock);
+    void *handle = api_handle(api, p, name, kind);
+    pthread_mutex_unlock(&api->lock);
+    return handle;
+}
+
 struct thing *api_nic(struct api *api, struct params *p, void **handle)
 {
     const struct things *nics = &api->things[KIND_NIC];

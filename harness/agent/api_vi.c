@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *handle_of(struct api *api, struct params *p, const char *name, enum kind kind)
-{
-    pthread_mutex_lock(&api->lock);
-    void *handle = api_handle(api, p, name, kind);
-    pthread_mutex_unlock(&api->lock);
-    return handle;
-}
-
 /* The provider holds it no longer. */
 static json_t *given_back(struct api *api, struct params *p, const char *name, enum kind kind, VIP_RETURN vip)
 {
@@ -77,7 +69,7 @@ json_t *api_create_vi(struct api *api, struct params *p)
 
 json_t *api_destroy_vi(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = handle_of(api, p, "vi", KIND_VI);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_RETURN vip;
     if (p->why[0] != '\0')
         return NULL;
@@ -103,7 +95,7 @@ static void add_state(json_t *result, VIP_VI_STATE state)
 
 json_t *api_query_vi(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = handle_of(api, p, "vi", KIND_VI);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_BOOLEAN send = VIP_FALSE, recv = VIP_FALSE;
     VIP_VI_STATE state = VIP_STATE_IDLE;
     VIP_VI_ATTRIBUTES v;
@@ -195,8 +187,8 @@ json_t *api_connect_wait(struct api *api, struct params *p)
 
 json_t *api_connect_accept(struct api *api, struct params *p)
 {
-    VIP_CONN_HANDLE conn = handle_of(api, p, "conn", KIND_CONN);
-    VIP_VI_HANDLE vi = handle_of(api, p, "vi", KIND_VI);
+    VIP_CONN_HANDLE conn = api_handle_of(api, p, "conn", KIND_CONN);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_RETURN vip;
     if (p->why[0] != '\0')
         return NULL;
@@ -206,7 +198,7 @@ json_t *api_connect_accept(struct api *api, struct params *p)
 
 json_t *api_connect_reject(struct api *api, struct params *p)
 {
-    VIP_CONN_HANDLE conn = handle_of(api, p, "conn", KIND_CONN);
+    VIP_CONN_HANDLE conn = api_handle_of(api, p, "conn", KIND_CONN);
     VIP_RETURN vip;
     if (p->why[0] != '\0')
         return NULL;
@@ -222,7 +214,7 @@ struct ends {
 
 static bool ends_of(struct api *api, struct params *p, struct ends *e)
 {
-    e->vi = handle_of(api, p, "vi", KIND_VI);
+    e->vi = api_handle_of(api, p, "vi", KIND_VI);
     e->timeout = api_timeout(p);
     return api_address(p, "LocalAddr", &e->local) && api_address(p, "RemoteAddr", &e->remote) &&
            p->why[0] == '\0';
@@ -263,7 +255,7 @@ json_t *api_peer_request(struct api *api, struct params *p)
 
 json_t *api_peer_done(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = handle_of(api, p, "vi", KIND_VI);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_VI_ATTRIBUTES remote;
     VIP_RETURN vip;
     if (p->why[0] != '\0')
@@ -275,7 +267,7 @@ json_t *api_peer_done(struct api *api, struct params *p)
 
 json_t *api_peer_wait(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = handle_of(api, p, "vi", KIND_VI);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_VI_ATTRIBUTES remote;
     VIP_RETURN vip;
     if (p->why[0] != '\0')
@@ -287,7 +279,7 @@ json_t *api_peer_wait(struct api *api, struct params *p)
 
 json_t *api_disconnect(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = handle_of(api, p, "vi", KIND_VI);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_RETURN vip;
     if (p->why[0] != '\0')
         return NULL;

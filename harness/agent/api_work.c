@@ -415,17 +415,9 @@ static json_t *taken(struct api *api, VIP_RETURN vip, const VIP_DESCRIPTOR *d)
     return result;
 }
 
-static VIP_VI_HANDLE vi_of(struct api *api, struct params *p)
-{
-    pthread_mutex_lock(&api->lock);
-    VIP_VI_HANDLE vi = api_handle(api, p, "vi", KIND_VI);
-    pthread_mutex_unlock(&api->lock);
-    return vi;
-}
-
 json_t *api_send_done(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = vi_of(api, p);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_DESCRIPTOR *d = NULL;
     VIP_RETURN vip;
     if (p->why[0] != '\0')
@@ -436,7 +428,7 @@ json_t *api_send_done(struct api *api, struct params *p)
 
 json_t *api_recv_done(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = vi_of(api, p);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_DESCRIPTOR *d = NULL;
     VIP_RETURN vip;
     if (p->why[0] != '\0')
@@ -447,7 +439,7 @@ json_t *api_recv_done(struct api *api, struct params *p)
 
 json_t *api_send_wait(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = vi_of(api, p);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_ULONG timeout = api_timeout(p);
     VIP_DESCRIPTOR *d = NULL;
     VIP_RETURN vip;
@@ -459,7 +451,7 @@ json_t *api_send_wait(struct api *api, struct params *p)
 
 json_t *api_recv_wait(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = vi_of(api, p);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_ULONG timeout = api_timeout(p);
     VIP_DESCRIPTOR *d = NULL;
     VIP_RETURN vip;
