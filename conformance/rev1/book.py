@@ -6,7 +6,6 @@ Its catalogue is requirements.tsv and the requirements of 2007 that hold (holds.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
@@ -36,8 +35,7 @@ def _scenario(*of_the_run: Any) -> Scenario:
     from fcvi.engine.catalogue import not_held
     from fcvi.fc.rev1_scenario import Rev1Scenario
 
-    scenario: Scenario = partial(Rev1Scenario, void=not_held(PROTOCOL))(*of_the_run)
-    return scenario
+    return Rev1Scenario(*of_the_run, void=not_held(PROTOCOL))
 
 
 def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,6 @@ from fcvi.capture.hexdump import HexError, captures_of
 from fcvi.capture.limits import add_options, add_reorder
 from fcvi.capture.scan import EDITIONS, Editions, Order
 from fcvi.capture.reader import CaptureError, Reader, Record, findings_of_cut
-from fcvi.engine.filters import FilterError
 from fcvi.engine.jobs import each, number_of_jobs
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, Paint, paint_for
@@ -252,16 +251,8 @@ def run(args: argparse.Namespace) -> int:
     if misfit := _misfit(args):
         complain(misfit)
         return 2
-    try:
-        args.profile = vitcp_codec.load(args.profile)
-    except vitcp_codec.ProfileError as error:
-        complain(error)
-        return 2
-    try:
-        args.wishes = frame_fields.Wishes(args.filter, args.fields)
-    except FilterError as error:
-        complain(error)
-        return 2
+    args.profile = vitcp_codec.load(args.profile)
+    args.wishes = frame_fields.Wishes(args.filter, args.fields)
     args.paint, args.dumps = PLAIN if args.json else paint_for(sys.stdout), {}
     if args.jobs > 1 and len(args.files) > 1 and "-" not in args.files:
         statuses = list(each(lambda path: _confined([path], args, quiet=True), args.files, args.jobs))

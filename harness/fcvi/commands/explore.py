@@ -18,10 +18,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fcvi.explore.program import ExplorationError, Outcome, explore_all, scenarios
+from fcvi.explore.program import Outcome, explore_all, scenarios
 from fcvi.explore.report import ladder, pcapng
 from fcvi.engine.files import encoded, write_file
-from fcvi.engine.words import complain, why
+from fcvi.engine.words import complain
 from . import place
 from .values import whole
 
@@ -91,7 +91,8 @@ def _write(outcome: Outcome, directory: Path) -> None:
     complain(f"{directory / stem}.pcapng and .txt show the way there")
 
 
-def _explore(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """The command."""
     known = scenarios()
     names = args.scenarios or [scenario.name for scenario in known]
     for name in names:
@@ -109,19 +110,8 @@ def _explore(args: argparse.Namespace) -> int:
     outcomes = explore_all(names, _settings(args), args.jobs, lambda outcome: _say(outcome, args.json))
     for outcome in outcomes:
         if outcome.violation:
-            _write(outcome, args.out)
+            with place.writing("--out", args.out):
+                _write(outcome, args.out)
     if any(outcome.violation for outcome in outcomes):
         return 1
     return 0 if all(outcome.summary["complete"] for outcome in outcomes) else 4
-
-
-def run(args: argparse.Namespace) -> int:
-    """The command."""
-    try:
-        return _explore(args)
-    except ExplorationError as error:
-        complain(error)
-        return 3
-    except OSError as error:
-        complain(f"--out {args.out}: cannot write there: {why(error)}")
-        return 3

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from fcvi.engine import interrupt, pics as pics_module
+from fcvi.engine import pics as pics_module
 from fcvi.attack.bins import Bins
 from fcvi.attack.blackbox import Attack, Broken, Step
 from fcvi.attack.lab_commands import Commands
@@ -32,7 +32,7 @@ from fcvi.engine.record import entries_of
 from fcvi.engine.pixit import Profile, pixit_for
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
-from fcvi.engine.words import complain, printable, why
+from fcvi.engine.words import complain, printable
 from . import place
 from .run import Progress, _us
 from .target import book, target
@@ -144,15 +144,17 @@ def _write(folder: Path, found: Broken, transport: Transport) -> Path:
 
 
 def _tell(args: argparse.Namespace, found: Broken, transport: Transport) -> None:
-    place, lost = None, None
+    directory, lost = None, None
     try:
-        place = _write(args.out, found, transport) if args.out is not None else None
+        if args.out is not None:
+            with place.writing("--out", args.out):
+                directory = _write(args.out, found, transport)
     except OSError as error:  # what was found is told all the same
         lost = error
     if args.json:
-        print(json.dumps({**as_json(found, transport), "directory": str(place) if place else None}), flush=True)
+        print(json.dumps({**as_json(found, transport), "directory": str(directory) if directory else None}), flush=True)
     else:
-        _tell_in_words(args, found, place, transport)
+        _tell_in_words(args, found, directory, transport)
     if lost is not None:
         raise lost
 
@@ -176,35 +178,25 @@ def run(args: argparse.Namespace) -> int:
     """Attack, tell, and give the exit status."""
     if args.out is not None:
         place.ready("--out", args.out, args.force, ("*/finding.json",))
-    try:
-        device = args.target = target(args)
-        if device.book.attack is None:
-            raise AttachError(f"--dut {device}: {device.book.name} ({device.book.book}) says nothing of what to attack")
-        profile = device.book.profile
-        if args.profile is not None and profile is None:
-            raise AttachError("--profile: only VI/TCP has profiles; add --book vitcp")
-        numbers = None if profile is None else profile(args.profile)
-        transport = _medium(numbers)
-        repeat = read(args.repeat, transport) if args.repeat is not None else None
-        if device.on_a_wire and not device.agent:
-            raise AttachError(f"--dut {device.kind}: needs --agent here: its upper tester brings the device into a "
-                              "state, and probes it")  # fmt: skip
-        log = tempfile.NamedTemporaryFile("ab", prefix="fcvi-fuzz-", suffix=".log")  # pylint: disable=consider-using-with
-        dut = device.attach(rpc_timeout_s=args.rpc_timeout, log=log.fileno())
-        if not device.book.streams and not pics_module.is_of_2007(dut.pics):
-            dut.close()
-            raise AttachError(f"--dut {device}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "
-                              "--book vitcp attacks VI/TCP")  # fmt: skip
-        pics = pics_module.declared(dut)
-    except AttachError as error:
-        complain(error)
-        return error.status
-    except FileError as error:
-        complain(error)
-        return 2
-    except DutError as error:
-        complain(error)
-        return 3
+    device = args.target = target(args)
+    if device.book.attack is None:
+        raise AttachError(f"--dut {device}: {device.book.name} ({device.book.book}) says nothing of what to attack")
+    profile = device.book.profile
+    if args.profile is not None and profile is None:
+        raise AttachError("--profile: only VI/TCP has profiles; add --book vitcp")
+    numbers = None if profile is None else profile(args.profile)
+    transport = _medium(numbers)
+    repeat = read(args.repeat, transport) if args.repeat is not None else None
+    if device.on_a_wire and not device.agent:
+        raise AttachError(f"--dut {device.kind}: needs --agent here: its upper tester brings the device into a "
+                          "state, and probes it")  # fmt: skip
+    log = tempfile.NamedTemporaryFile("ab", prefix="fcvi-fuzz-", suffix=".log")  # pylint: disable=consider-using-with
+    dut = device.attach(rpc_timeout_s=args.rpc_timeout, log=log.fileno())
+    if not device.book.streams and not pics_module.is_of_2007(dut.pics):
+        dut.close()
+        raise AttachError(f"--dut {device}: the frames are of FC-VI of 2007, and its hello names another edition or wire; "
+                          "--book vitcp attacks VI/TCP")  # fmt: skip
+    pics = pics_module.declared(dut)
     try:
         pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
@@ -218,12 +210,6 @@ def run(args: argparse.Namespace) -> int:
         return 3
     except DutError as error:
         complain(f"cannot attach again: {error}")
-        return 3
-    except OSError as error:
-        complain(f"--out {args.out}: cannot write there: {why(error)}")
-        return 3
-    except KeyboardInterrupt as stop:
-        complain(f"interrupted by {interrupt.words(stop)}")
         return 3
     finally:
         dut.close()

@@ -45,16 +45,11 @@ def run(args: argparse.Namespace) -> int:
     """Judge."""
     if args.out is not None:
         place.ready("--out", args.out, args.force)
-    try:
-        run_of = opened(args.directory)
-        if not own_cases(args):
-            return 2
-        astray = strayed(run_of, args.directory)
-        report, recorded = rejudge(args.directory), run_of["suite"]
-        decisive = _without_waivers(args, report)
-    except FileError as error:
-        complain(error)
-        return 2
+    run_of = opened(args.directory)
+    own_cases(args)
+    astray = strayed(run_of, args.directory)
+    report, recorded = rejudge(args.directory), run_of["suite"]
+    decisive = _without_waivers(args, report)
     if recorded != {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256}:
         other = f"of suite {recorded.get('version')}" if recorded.get("version") != __version__ else "of another catalogue of cases"
         complain(f"the evidence is {other}, and is judged by {__version__} with the cases that are here")

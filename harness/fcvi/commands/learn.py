@@ -18,11 +18,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine import interrupt
-from fcvi.engine.attachment import AttachError, DutError
-from fcvi.engine.files import FileError, encoded, read_file, write_file
+from fcvi.engine.files import encoded, read_file, write_file
 from fcvi.engine.protocol import in_force
-from fcvi.engine.words import complain, why
+from fcvi.engine.words import complain
 from fcvi.learn.draw import svg
 from fcvi.learn.learner import Learner
 from fcvi.learn.mealy import Mealy, differences
@@ -66,29 +64,13 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn or compare, and give the exit status."""
-    try:
-        if args.what:
-            if len(args.what) != 3 or args.what[0] != "diff":
-                return _wrong("name nothing, or: diff A B")
-            return _diff(args, Path(args.what[1]), Path(args.what[2]))
-        if args.dut is None:
-            return _wrong("--dut SPEC names the device; or: fcvi learn diff A B")
-        return _learn(args)
-    except AttachError as error:
-        complain(error)
-        return error.status
-    except FileError as error:
-        complain(error)
-        return 2
-    except DutError as error:
-        complain(error)
-        return 3
-    except OSError as error:
-        complain(f"{error.filename or '--answers or --out'}: cannot write there: {why(error)}")
-        return 3
-    except KeyboardInterrupt as stop:
-        complain(f"interrupted by {interrupt.words(stop)}")
-        return 3
+    if args.what:
+        if len(args.what) != 3 or args.what[0] != "diff":
+            return _wrong("name nothing, or: diff A B")
+        return _diff(args, Path(args.what[1]), Path(args.what[2]))
+    if args.dut is None:
+        return _wrong("--dut SPEC names the device; or: fcvi learn diff A B")
+    return _learn(args)
 
 
 def _wrong(words: str) -> int:
@@ -139,7 +121,8 @@ def _learn(args: argparse.Namespace) -> int:
         finally:
             line.end()
             if args.answers is not None:
-                teacher.save(args.answers)
+                with place.writing("--answers", args.answers):
+                    teacher.save(args.answers)
         machine.device, machine.settings = f"{player.dut.implementation} {player.dut.version}", settings
     finally:
         player.dut.close()
@@ -151,7 +134,8 @@ def _learn(args: argparse.Namespace) -> int:
         print(f"complete to depth {args.depth}" if machine.complete else f"not complete: {machine.why}")
     sys.stdout.flush()
     if args.out is not None:
-        _write(args.out, machine)
+        with place.writing("--out", args.out):
+            _write(args.out, machine)
     return 0 if machine.complete else 4
 
 

@@ -624,13 +624,8 @@ def run(args: Arguments) -> int:
         return 2
     if args.filter or args.fields is not None:
         from fcvi.capture.frame_fields import Wishes as FrameWishes
-        from fcvi.engine.filters import FilterError
 
-        try:
-            args.wishes = FrameWishes(args.filter, args.fields)
-        except FilterError as error:
-            complain(error)
-            return 2
+        args.wishes = FrameWishes(args.filter, args.fields)
     if args.interface is not None or args.keep is not None or not args.files:
         return _watch(args)
     if "-" in args.files and (args.ring or args.jobs > 1) and len(args.files) > 1:

@@ -11,8 +11,7 @@ from typing import Any
 
 from fcvi.engine.case import load_cases
 from fcvi.engine.protocol import listed, put_in_force
-from fcvi.engine.words import complain
-from fcvi.engine.select import SelectionError, select
+from fcvi.engine.select import select
 from .target import book, books_of, named
 from .values import cases, own_cases
 
@@ -30,15 +29,10 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """List."""
     put_in_force(*(named(args)[:1] or listed()))
-    if not own_cases(args):
-        return 2
-    try:
-        if args.select is not None and not args.asked:
-            put_in_force(*books_of(args.select))
-        chosen = select(load_cases(), args.select)
-    except SelectionError as error:
-        complain(error)
-        return 2
+    own_cases(args)
+    if args.select is not None and not args.asked:
+        put_in_force(*books_of(args.select))
+    chosen = select(load_cases(), args.select)
     if args.json:
         by_id = {case.id: case for case, _ in chosen}
         wanted = {case.variant_id(variant) for case, variant in chosen}

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from fcvi.engine import declaration
-from fcvi.engine.attachment import AttachError, DutError
+from fcvi.engine.attachment import DutError
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.files import FileError, encoded, one_line
 from fcvi.engine.laboratory import ITEM, LAB
-from fcvi.engine.pics import PicsError, of_hello
+from fcvi.engine.pics import of_hello
 from fcvi.engine.protocol import put_in_force, registered
 from fcvi.engine.review import review
 from fcvi.engine.target import Target, claimed
@@ -84,12 +84,6 @@ def new(args: argparse.Namespace) -> int:
     if args.dut is not None:
         try:
             pics, whose = _claims(target(args), args.rpc_timeout)
-        except AttachError as error:
-            complain(error)
-            return error.status
-        except PicsError as error:
-            complain(error)
-            return 2
         except DutError as error:
             complain(f"--dut {args.dut}: {told(error)}")
             return 3
@@ -112,14 +106,10 @@ def new(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> int:
     """Review the file."""
     books = named(args)
-    try:
-        put_in_force(books[0] if books else claimed(declaration.claims(args.file) or {}, registered()))
-        declared = declaration.load(args.file, load_catalogue().levels)
-        if declared.pics is None:
-            raise FileError(f"{args.file}: no [pics] in it: `fcvi pics new` writes one")
-    except (PicsError, FileError) as error:
-        complain(told(error))
-        return 2
+    put_in_force(books[0] if books else claimed(declaration.claims(args.file) or {}, registered()))
+    declared = declaration.load(args.file, load_catalogue().levels)
+    if declared.pics is None:
+        raise FileError(f"{args.file}: no [pics] in it: `fcvi pics new` writes one")
     found = review(declared.pics, load_catalogue().levels)
     due, listed = len(certificate.applicable(declared.pics)), len(certificate.listed())
     wrong = [r for r in found if r.cls == "violation"]

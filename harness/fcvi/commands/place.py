@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator
 
 from fcvi.engine.evidence import FOLDER, RUN
 from fcvi.engine.files import FileError, read_json
@@ -48,10 +49,17 @@ def refuse_what_is_kept(option: str, directory: Path, forced: bool, own: Iterabl
 def ready(option: str, directory: Path, forced: bool, own: Iterable[str] = ()) -> None:
     """The same, and the directory can be written into: said before the work begins, not after it. Raises UsageError, OSError."""
     refuse_what_is_kept(option, directory, forced, own)
-    try:
+    with writing(option, directory):
         _try_to_write(directory.absolute())
+
+
+@contextmanager
+def writing(option: str, name: object) -> Iterator[None]:
+    """What is written in it is what an option names: an error of the system says so."""
+    try:
+        yield
     except OSError as error:
-        raise OSError(error.errno, f"{option} {directory}: cannot write there: {why(error)}") from error
+        raise OSError(error.errno, f"{option} {name}: cannot write there: {why(error)}") from error
 
 
 def _try_to_write(directory: Path) -> None:

@@ -20,12 +20,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine import interrupt
-from fcvi.engine.attachment import AttachError, DutError
+from fcvi.engine.attachment import DutError
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.protocol import in_force
 from fcvi.engine.target import parse as parse_target
-from fcvi.engine.words import complain, printable, why
+from fcvi.engine.words import complain, printable
 from fcvi.random import against, write
 from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
@@ -100,18 +99,6 @@ def run(args: argparse.Namespace) -> int:
         if args.against is not None:
             players.append(Attachment(parse_target(args.against, option="--against"), args.rpc_timeout, _us(args.r_a_tov)).player())
         return _work(args, attachment, players)
-    except AttachError as error:
-        complain(error)
-        return error.status
-    except DutError as error:
-        complain(error)
-        return 3
-    except OSError as error:
-        complain(f"--out {args.out}: cannot write there: {why(error)}")
-        return 3
-    except KeyboardInterrupt as stop:
-        complain(f"interrupted by {interrupt.words(stop)}")
-        return 3
     finally:
         for player in players:
             player.dut.close()
@@ -179,15 +166,17 @@ def _one(args: argparse.Namespace, player: Player, word: Word) -> int:
 
 
 def _tell(args: argparse.Namespace, player: Player, found: Found) -> None:
-    place, lost = None, None
+    directory, lost = None, None
     try:
-        place = write.write(args.out, player, found) if args.out is not None else None
+        if args.out is not None:
+            with place.writing("--out", args.out):
+                directory = write.write(args.out, player, found)
     except OSError as error:  # what was found is told all the same
         lost = error
     if args.json:
-        print(json.dumps({**write.as_json(found), "directory": str(place) if place else None}), flush=True)
+        print(json.dumps({**write.as_json(found), "directory": str(directory) if directory else None}), flush=True)
     else:
-        _tell_in_words(args, found, place)
+        _tell_in_words(args, found, directory)
     if lost is not None:
         raise lost
 

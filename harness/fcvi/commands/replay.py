@@ -45,6 +45,7 @@ from fcvi.engine.protocol import judging_by
 from fcvi.engine.target import Target
 from fcvi.engine.words import complain, printable, why
 from fcvi.vitcp.trace import LINE as stream_line
+from . import place
 from .run import _us
 from .target import book, target
 from .values import cases, frames, milliseconds, own_cases, seconds
@@ -91,8 +92,7 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay, judge or keep."""
     args.target = target(args)
-    if not own_cases(args):
-        return 2
+    own_cases(args)
     library = len(args.file) > 1 or args.file[0].is_dir()
     if library and (args.offline or args.keep is not None or args.out is not None or args.expect is not None):
         complain("--offline, --keep, --out and --expect go with one FILE")
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
             return _keep(args, _load(args, files[0]))
         with judging_by(*wires()):
             said = declaration.load(args.pics, load_catalogue().levels)
-    except (FileError, PicsError, ValueError) as error:
+    except ValueError as error:
         complain(error)
         return 2
     except ReaderLost as error:
@@ -145,21 +145,12 @@ def _one(args: argparse.Namespace, session: Session, file: Path) -> int:
         played = session.play(_load(args, file))
     except ReaderLost as error:
         return _reader_lost(error, file)
-    except AttachError as error:
-        complain(error)
-        return error.status
-    except (DutError, Unavailable) as error:
-        complain(error)
-        return 3
-    except (FileError, PicsError, ValueError) as error:
+    except ValueError as error:
         complain(error)
         return 2
     if args.out is not None:
-        try:
+        with place.writing("--out", args.out):
             write_named(args.out, _captured(played, f"replay of {file}"))
-        except OSError as error:
-            complain(f"--out {args.out}: cannot write it: {why(error)}")
-            return 3
     if args.json:
         print(json.dumps(_said(args, file, played)))
     else:

@@ -21,11 +21,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine.files import FileError, damage, encoded, read_json, write_file
+from fcvi.engine.files import damage, encoded, read_json, write_file
 from fcvi.engine.folder import Folder
 from fcvi.engine.rejudge import rejudge
 from fcvi.engine.runner import exit_status
-from fcvi.engine.words import complain, why
+from fcvi.engine.words import complain
 from fcvi.report import FORMATS, diff, github, matrix, merge, text, waive, write_report
 from . import place
 from .values import waivers
@@ -63,11 +63,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare."""
-    try:
-        a, b = diff.load(args.a), diff.load(args.b)
-    except FileError as error:
-        complain(error)
-        return 2
+    a, b = diff.load(args.a), diff.load(args.b)
     found = diff.compare(a, b)
     print(json.dumps(found.as_json(), indent=1) + "\n" if args.json else diff.text(a, b, found), end="")
     return 1 if found.differs() else 0
@@ -75,25 +71,15 @@ def run(args: argparse.Namespace) -> int:
 
 def join(args: argparse.Namespace) -> int:
     """Join the parts and judge the whole."""
-    try:
+    with place.writing("--out", args.out):
         waived = waive.load(args.baseline, args.quarantine)
         merge.merge(args.out, args.parts)
         report = rejudge(args.out)
-    except FileError as error:
-        complain(error)
-        return 2
-    except OSError as error:
-        complain(f"--out {args.out}: {error.strerror or error}")
-        return 3
     for line in waive.apply(report, *waived):
         complain(line)
-    try:
-        with Folder(args.out, ours=True) as folder:
-            merge.note_waived(folder, report.waived, report.baseline)
-            write_report(folder, report, [name for name in FORMATS if name != "evidence"])
-    except OSError as error:
-        complain(f"--out {args.out}: {error.strerror or error}")
-        return 3
+    with place.writing("--out", args.out), Folder(args.out, ours=True) as folder:
+        merge.note_waived(folder, report.waived, report.baseline)
+        write_report(folder, report, [name for name in FORMATS if name != "evidence"])
     if not args.quiet:
         print(text.render(report), end="")
         print(f"report: {args.out / 'report.json'}")
@@ -106,39 +92,25 @@ def annotate(args: argparse.Namespace) -> int:
     try:
         report = read_json(file)
         lines, told = github.annotated(report), github.summary(report)
-    except FileError as error:
-        complain(error)
-        return 2
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         complain(f"{file}: not a report.json of this version of fcvi ({damage(error)})")
         return 2
     for line in lines:
         print(line)
     if args.summary is not None:
-        try:
-            with open(args.summary, "ab") as summary:
-                summary.write(encoded(told))
-        except OSError as error:
-            complain(f"--summary {args.summary}: cannot write there: {why(error)}")
-            return 3
+        with place.writing("--summary", args.summary), open(args.summary, "ab") as summary:
+            summary.write(encoded(told))
     return 0
 
 
 def tabulate(args: argparse.Namespace) -> int:
     """Write the matrix."""
     place.refuse_what_is_kept("--out", args.out, args.force, ("matrix.html", "matrix.csv"))
-    try:
-        table = matrix.build([matrix.load(word) for word in args.runs])
-    except FileError as error:
-        complain(error)
-        return 2
-    try:
+    table = matrix.build([matrix.load(word) for word in args.runs])
+    with place.writing("--out", args.out):
         args.out.mkdir(parents=True, exist_ok=True)
         write_file(args.out / "matrix.html", encoded(matrix.html_page(table)))
         write_file(args.out / "matrix.csv", encoded(matrix.csv_table(table)))
-    except OSError as error:
-        complain(f"--out {args.out}: {error.strerror or error}")
-        return 3
     if args.json:
         print(json.dumps(matrix.as_json(table)))
     else:

@@ -231,8 +231,7 @@ def run(args: argparse.Namespace) -> int:
             place.refuse_what_is_kept("--report", args.report, args.force)
         args.watch, args.force = False, True  # each round replaces the report of the one before
         return watch(args, run)
-    if not own_cases(args):
-        return 2
+    own_cases(args)
     target_module.selected(args)
     if args.baseline is not None:
         target_module.refuse_another_book("--baseline", args.baseline, args.target)

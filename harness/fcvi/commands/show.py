@@ -150,8 +150,7 @@ def run(args: argparse.Namespace) -> int:
     """Show."""
     books = named(args)[:1] or listed()
     put_in_force(*books)
-    if not own_cases(args):
-        return 2
+    own_cases(args)
     wanted = args.id
     if sum((args.errata, args.map, args.diff is not None)) > 1:
         complain("show takes one of --diff, --errata and --map")

@@ -7,8 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from fcvi.engine.budget import Limits, limits_of
-from fcvi.engine.files import FileError
-from fcvi.engine.words import complain, number
+from fcvi.engine.words import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,15 +84,9 @@ def waivers(p: ArgumentParser) -> None:
                    help="Do not count failures of the cases in this TOML file, each until its date.")  # fmt: skip
 
 
-def own_cases(args: Namespace) -> bool:
-    """Load what --cases names; false when it cannot be used, which has been said."""
-    if args.cases is None:
-        return True
-    from fcvi.engine import own_cases
+def own_cases(args: Namespace) -> None:
+    """Load what --cases names. Raises FileError."""
+    if args.cases is not None:
+        from fcvi.engine import own_cases
 
-    try:
         own_cases.load(args.cases)
-    except FileError as error:
-        complain(error)
-        return False
-    return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Deque, Mapping, Optional, Protocol
 
 from .pixit import Pixit
+from .words import Ending, UsageError
 
 #: After its last word, a real-time device that has more to say says it within this time.
 SETTLE_US = 20_000
@@ -25,7 +26,7 @@ class Unit(Protocol):
         """As the DUT protocol has it."""
 
 
-class DutError(Exception):
+class DutError(Ending):
     """The attachment failed or the DUT broke the DUT protocol: verdict ``error``, never the DUT's FC-VI fault.
 
     The words may quote the DUT, so they are one line that can be printed, whatever it sent.
@@ -55,11 +56,8 @@ class HostError(DutError):
     """The suite's own host failed: verdict ``error``, unless another try goes better."""
 
 
-class AttachError(Exception):
+class AttachError(UsageError):
     """The attachment cannot be made at all: what it names is no device that the suite could attach."""
-
-    #: Of the command.
-    status = 2
 
 
 class NotReached(AttachError):
@@ -68,7 +66,7 @@ class NotReached(AttachError):
     status = 3
 
 
-class Unavailable(Exception):
+class Unavailable(Ending):
     """The attachment works, yet not in the configuration that a case needs: the case ends ``inconclusive``."""
 
 

@@ -7,10 +7,9 @@ has one only. What an end is told begins with ``end.call`` or ``end.start``; the
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any, Mapping, NamedTuple, Optional
 
-from .attachment import Dut, DutError, Notification
+from .attachment import DutError, Notification
 from .pixit import Pixit
 from .scenario import Scenario
 from .upper_tester import Call
@@ -80,11 +79,8 @@ class CallScenario(Scenario):
     #: How long `End.call` waits. A case that tries whether a call returns says how long by `start` and `until`.
     patience_us = 5_000_000
 
-    def __init__(
-        self, dut: Dut, pics: Mapping[str, Any], pixit: Pixit, levels: Mapping[str, str], rng: Random,
-        params: Mapping[str, Any], config: Mapping[str, Any],
-    ) -> None:
-        super().__init__(dut, pics, pixit, levels, rng, params, config)
+    def __init__(self, *of_the_run: Any) -> None:
+        super().__init__(*of_the_run)
         #: ``notify``: the handlers of the Notify calls, in the order in which they were called.
         self.notifies: list[Handled] = []
         #: ``error``: the handlers of VipErrorCallback.

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Iterator, Optional
 
 from . import strict
-from .words import printable, why
+from .words import UsageError, printable, why
 
 LARGEST = 128 * 1024 * 1024  # of what is read whole; a run of ten thousand cases stays far below
 
 
-class FileError(Exception):
+class FileError(UsageError):
     """A file that cannot be read or used: one line that names it and says why, whatever its name is made of."""
 
     def __init__(self, words: object) -> None:

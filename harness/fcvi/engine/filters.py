@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Callable, Iterable, Optional, Sequence
 
+from .words import UsageError
 
-class FilterError(ValueError):
+
+class FilterError(ValueError, UsageError):
     """A condition that is none: one line with the column, from 1."""
 
     def __init__(self, column: int, words: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from .attachment import Dut, DutError
 from .protocol import Protocol, at_hand
-from .words import as_json, near
+from .words import UsageError, as_json, near
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Items:
     meanings: Mapping[str, Item] = field(default_factory=dict)
 
 
-class PicsError(ValueError):
+class PicsError(ValueError, UsageError):
     """A PICS that cannot be used."""
 
 

@@ -6,14 +6,14 @@ import fnmatch
 from typing import Mapping
 
 from .case import CaseInfo, Variant
-from .words import near
+from .words import UsageError, near
 
 
 _TAG = "tag:"
 _MOST_PATTERNS = 1000  # each of which every name is compared with; evidence has an expression, too
 
 
-class SelectionError(ValueError):
+class SelectionError(ValueError, UsageError):
     """The expression is malformed, names nothing that exists, or selects nothing."""
 
 

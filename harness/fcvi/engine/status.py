@@ -6,7 +6,7 @@ import errno
 import os
 
 from . import interrupt
-from .words import UsageError, complain, told, why
+from .words import Ending, complain, told, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def status_of(work: Callable[[], int], quiet: bool = False) -> int:
         complain(told(error))
         if error.errno == errno.ENAMETOOLONG:  # no name of ours is: it was named
             return 2
-    except UsageError as error:  # a folder of FCVI_STANDARDS that is no standard
+    except Ending as error:
         complain(why(error))
-        return 2
+        return error.status
     except Exception as defect:  # whoever looks for it asks for more; what the user gets is one line
         if os.environ.get("FCVI_TRACEBACK"):
             raise

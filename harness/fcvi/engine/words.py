@@ -13,8 +13,16 @@ if TYPE_CHECKING:
     from typing import Iterable, Union
 
 
-class UsageError(Exception):
-    """What the user named cannot be used: one line, and status 2."""
+class Ending(Exception):
+    """Unless somebody catches it, it ends the command: one line, and this status."""
+
+    status = 3
+
+
+class UsageError(Ending):
+    """What the user named cannot be used."""
+
+    status = 2
 
 
 def printable(text: object) -> str:

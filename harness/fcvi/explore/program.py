@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence
 
+from fcvi.engine.words import Ending
+
 PROGRAM = Path(__file__).resolve().parents[3] / "build" / "fcvi-explore"
 _STATUSES = (0, 1, 4)  # nothing found, a violation, a bound reached
 
 
-class ExplorationError(Exception):
+class ExplorationError(Ending):
     """The program cannot be run, or failed."""
 
 

@@ -6,12 +6,9 @@ IUs, and a check of something that the draft does not demand says nothing.
 
 from __future__ import annotations
 
-from random import Random
 from typing import AbstractSet, Any, Mapping, Optional
 
 from fcvi.engine import proof
-from fcvi.engine.attachment import Dut
-from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding
 from fcvi.engine.scenario import Failed
 from . import rev1
@@ -29,19 +26,9 @@ class Rev1Scenario(Scenario):
 
     phases = 3
 
-    def __init__(
-        self,
-        dut: Dut,
-        pics: Mapping[str, Any],
-        pixit: Pixit,
-        levels: Mapping[str, str],
-        rng: Random,
-        params: Mapping[str, Any],
-        config: Mapping[str, Any],
-        void: AbstractSet[str] = frozenset(),
-    ) -> None:
+    def __init__(self, *of_the_run: Any, void: AbstractSet[str] = frozenset()) -> None:
         """void: requirements of 2007 that do not hold in the draft."""
-        super().__init__(dut, pics, pixit, levels, rng, params, config)
+        super().__init__(*of_the_run)
         self._void = void
 
     @property

@@ -5,13 +5,11 @@ It sends IUs and expects them, makes link events, and can put a second port in t
 
 from __future__ import annotations
 
-from random import Random
 from typing import AbstractSet, Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
 from fcvi.engine.page_words import span
-from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
 from fcvi.engine.upper_tester import Call, Unimplemented
@@ -29,18 +27,9 @@ class Scenario(WireFree):
 
     phases = 4  # IUs of a Connection Setup
 
-    def __init__(
-        self,
-        dut: Dut,
-        pics: Mapping[str, Any],
-        pixit: Pixit,
-        levels: Mapping[str, str],
-        rng: Random,
-        params: Mapping[str, Any],
-        config: Mapping[str, Any],
-    ) -> None:
-        super().__init__(dut, pics, pixit, levels, rng, params, config)
-        self.tester = Tester(dut, pixit, config, rng, self.own if self.own.real else None)
+    def __init__(self, *of_the_run: Any) -> None:
+        super().__init__(*of_the_run)
+        self.tester = Tester(self.dut, self.pixit, self.config, self.rng, self.own if self.own.real else None)
         self.frames_before_event = 0  # how many there were when the last event of the link came
         self.disconnects: list[int] = []  # when VipDisconnect was called
         self._tolerated: set[str] = set()

@@ -16,6 +16,7 @@ from fcvi.engine import strict
 from fcvi.engine.files import FileError, read_file
 from fcvi.engine.pixit import Profile as OfRun
 from fcvi.engine.results import Finding
+from fcvi.engine.words import UsageError
 from fcvi.fc.codec import finding_of
 
 
@@ -33,7 +34,7 @@ _USUAL_TEXT = 4096
 _LONGEST_FILE = 1 << 16
 
 
-class ProfileError(ValueError):
+class ProfileError(ValueError, UsageError):
     """A profile that cannot be: one line that says what and where."""
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any, Iterable, Mapping, Optional, Sequence
+from typing import Any, Iterable, Optional, Sequence
 
 from fcvi.engine import proof
-from fcvi.engine.attachment import Dut
-from fcvi.engine.pixit import Pixit
 from fcvi.engine.results import Finding, TraceFrame
 from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, Seen
 from fcvi.engine.upper_tester import Call, Completion
@@ -23,19 +20,10 @@ from .wire import Pdu
 class Scenario(WireFree):
     """One run of one case variant against one DUT, with a tester at the other end of every stream."""
 
-    def __init__(
-        self,
-        dut: Dut,
-        pics: Mapping[str, Any],
-        pixit: Pixit,
-        levels: Mapping[str, str],
-        rng: Random,
-        params: Mapping[str, Any],
-        config: Mapping[str, Any],
-    ) -> None:
-        super().__init__(dut, pics, pixit, levels, rng, params, config)
-        self.numbers = numbers_of("" if pixit.profile is None else pixit.profile.text)
-        self.tester = Tester(dut, config, rng, self._noticed, self._found, self.checked, self.numbers)
+    def __init__(self, *of_the_run: Any) -> None:
+        super().__init__(*of_the_run)
+        self.numbers = numbers_of("" if self.pixit.profile is None else self.pixit.profile.text)
+        self.tester = Tester(self.dut, self.config, self.rng, self._noticed, self._found, self.checked, self.numbers)
 
     # ---- time ----
 
