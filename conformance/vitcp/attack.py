@@ -134,7 +134,7 @@ def states(t: Scenario) -> list[str]:
 # ---- PDUs that fit ----
 
 
-def _setup(t: Scenario, place: Place) -> list[Pdu]:
+def _setup(t: Scenario) -> list[Pdu]:
     request = connect_request(t, default_level(t))
     assert request.ce is not None
     ce = request.ce
@@ -166,7 +166,7 @@ def _newest(link: Link) -> int:
 
 def apt_frames(t: Scenario, place: Place) -> list[Piece]:
     """PDUs that a peer might send next, and some that it sent already: what the attack is made from."""
-    made = _setup(t, place)
+    made = _setup(t)
     if place.link is not None and place.region is not None and place.link.stream is place.stream:
         # a PDU of the setup ends a connection: the fewer of them, the longer it lives
         made = [t.rng.choice(made), *_messages(place.link, place.region)]

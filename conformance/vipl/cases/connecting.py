@@ -345,7 +345,7 @@ def not_idle(t: Calls) -> None:
     other.code("VipConnectReject", conn=conn)
     ended(t, blocked, "S5-01", t.async_us)
     alive(t, p)
-    if in_error(t, p):
+    if in_error(p):
         refused(p.a, "VIP_STATE_ERROR")
 
 

@@ -109,7 +109,7 @@ def disconnect_each(t: Calls) -> None:
     peer.clean()
     t.require(peer.state() == IDLE, "G3.3.5-05", "the other end after its VipDisconnect", peer.state(), IDLE)
     p = pair(t, level, ends=(one, other))
-    if in_error(t, p):
+    if in_error(p):
         code = ended(t, ask(p.a, other.address("11" * 16), 300_000), "G3.3.5-05", 2 * t.settle_us)
         t.codes("G3.3.5-05", "VipConnectRequest of a VI in Error", code, STATE)
         p.a.clean()

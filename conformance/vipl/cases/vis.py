@@ -139,7 +139,7 @@ def destroy(t: Calls) -> None:
     p = pair(t, level, ends=(one, other))
     _destroy_refused(t, p.a, "that is Connected")
     transfer(p, 100, 3, row="G3.2.2-01")
-    if in_error(t, p):
+    if in_error(p):
         _destroy_refused(t, p.a, "in Error")
     p.a.clean()
     t.codes("G3.2.2-01", "VipDestroyVi of an Idle VI with empty queues", p.a.destroy(), OK)
@@ -234,7 +234,7 @@ def set_not_idle(t: Calls) -> None:
     other.code("VipConnectReject", conn=conn)
     t.until(lambda: asking.done, t.settle_us)
     alive(t, p)
-    if in_error(t, p):
+    if in_error(p):
         refused(p.a, "in Error")
 
 
@@ -394,7 +394,7 @@ def matrix(t: Calls) -> None:
     other.code("VipConnectReject", conn=conn)
     t.until(lambda: asking.done, t.settle_us)
     alive(t, p)
-    if in_error(t, p):
+    if in_error(p):
         tried(p.a, ERROR)
 
 
@@ -462,7 +462,7 @@ def post_in_error(t: Calls) -> None:
     p = pair(t, t.params["level"])
     transfer(p, 10, 1)
     third = p.b.node.vi(p.level)
-    if not in_error(t, p):
+    if not in_error(p):
         t.fail("S5.4-01", "the VI after its peer has gone and Sends were posted", p.a.state(), ERROR)
     for queue in ("Send", "Recv"):
         for _ in range(64):

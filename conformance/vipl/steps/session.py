@@ -500,7 +500,7 @@ def pending(t: Calls, node: Node, level: str, **attribs: Any) -> tuple[Vi, Call,
     return vi, asking, conn
 
 
-def in_error(t: Calls, p: Pair) -> bool:
+def in_error(p: Pair) -> bool:
     """The first VI comes to Error by the other end's VipDisconnect and a transfer. Says whether it is."""
     p.b.disconnect()
     for _ in range(20):

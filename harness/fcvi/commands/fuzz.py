@@ -36,7 +36,7 @@ from fcvi.engine.words import complain, printable
 from . import place
 from .run import Progress, _us
 from .target import book, target
-from .values import counted, long_seconds, milliseconds, seconds, seed
+from .values import counted, long_seconds, of_a_device, seconds, seed
 
 _REPLAYED = 24  # bytes: what is shorter has no addresses by which a replay could know whose it is
 
@@ -80,11 +80,7 @@ def add_parser(commands: Any) -> None:
                    help="Keep the last N batches beside each finding, in before.json (default 8).")  # fmt: skip
     p.add_argument("--repeat", type=Path, metavar="FILE", help="Play only the steps of this earlier finding.")
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
-                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
-    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
-                   help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
+    of_a_device(p)
     p.set_defaults(run=run)
 
 
@@ -144,19 +140,16 @@ def _write(folder: Path, found: Broken, transport: Transport) -> Path:
 
 
 def _tell(args: argparse.Namespace, found: Broken, transport: Transport) -> None:
-    directory, lost = None, None
+    directory = None
     try:
         if args.out is not None:
             with place.writing("--out", args.out):
                 directory = _write(args.out, found, transport)
-    except OSError as error:  # what was found is told all the same
-        lost = error
-    if args.json:
-        print(json.dumps({**as_json(found, transport), "directory": str(directory) if directory else None}), flush=True)
-    else:
-        _tell_in_words(args, found, directory, transport)
-    if lost is not None:
-        raise lost
+    finally:  # what was found is told all the same
+        if args.json:
+            print(json.dumps({**as_json(found, transport), "directory": str(directory) if directory else None}), flush=True)
+        else:
+            _tell_in_words(args, found, directory, transport)
 
 
 def _tell_in_words(args: argparse.Namespace, found: Broken, place: Optional[Path], transport: Transport) -> None:

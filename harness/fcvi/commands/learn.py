@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,10 @@ from fcvi.random.campaign import Attachment
 from fcvi.random.choose import able
 from fcvi.random.decided import decisions
 from . import place
+from .line import Line
 from .run import _us
 from .target import target
-from .values import counted, long_seconds, milliseconds, seconds
+from .values import counted, long_seconds, of_a_device
 
 _ROLES = ("server", "server-timers", "client", "client-timers", "peer")
 
@@ -54,11 +54,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--most", type=counted, default=20, metavar="N",
                    help="With diff: print no more differences than this (default 20).")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print the machine, or one object for each difference, a line each.")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
-                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
-    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
-                   help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
+    of_a_device(p)
     p.set_defaults(run=run, asked=[])
 
 
@@ -78,30 +74,11 @@ def _wrong(words: str) -> int:
     return 2
 
 
-class _Line:
-    def __init__(self, mode: str) -> None:
-        self._on = mode == "always" or (mode == "auto" and sys.stderr.isatty())
-        self._next = time.monotonic() + 1
-        self._shown = False
-
-    def tell(self, states: int, queries: int) -> None:
-        """So far."""
-        if self._on and time.monotonic() >= self._next:
-            self._next = time.monotonic() + 0.5
-            self._shown = True
-            print(f"\r{states} states, {queries:,} queries ", end="", file=sys.stderr)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._shown:
-            print(file=sys.stderr)
-
-
 def _learn(args: argparse.Namespace) -> int:
     if args.out is not None:
         place.ready("--out", args.out, args.force, ("machine.*",))
     player = Attachment(target(args), args.rpc_timeout, _us(args.r_a_tov)).player()
-    line = _Line(args.progress)
+    line = Line(args.progress, lambda states, queries: f"{states} states, {queries:,} queries")
     try:
         words = player.words
         letters = tuple(args.letters.split(",")) if args.letters else words.ALPHABETS[args.role]

@@ -30,11 +30,10 @@ from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
 from fcvi.random.word import Word, parse
 from . import place
+from .line import Line
 from .run import _us
 from .target import target
-from .values import counted, long_seconds, milliseconds, seconds
-
-_SHOWN_EVERY_S = 0.5
+from .values import counted, long_seconds, of_a_device
 
 
 def add_parser(commands: Any) -> None:
@@ -53,33 +52,18 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
     place.force(p)
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
-    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
-                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
-    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
-                   help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
+    of_a_device(p)
     p.set_defaults(run=run, asked=[])
 
 
-class _Line:
-    """One line on the terminal that says how far it is."""
+def _line(args: argparse.Namespace) -> Line:
+    started = time.monotonic()
 
-    def __init__(self, mode: str, steps: int) -> None:
-        self._on = mode == "always" or (mode == "auto" and sys.stderr.isatty())
-        self._steps, self._started, self._next = steps, time.monotonic(), time.monotonic() + 1
+    def words(tally: Tally) -> str:
+        rate = tally.steps / (time.monotonic() - started)
+        return f"{tally.steps:,} of {args.steps:,} letters, {tally.words:,} words, {rate:,.0f}/s"
 
-    def tell(self, tally: Tally) -> None:
-        """So far."""
-        now = time.monotonic()
-        if self._on and now >= self._next:
-            self._next = now + _SHOWN_EVERY_S
-            rate = tally.steps / (now - self._started)
-            print(f"\r{tally.steps:,} of {self._steps:,} letters, {tally.words:,} words, {rate:,.0f}/s ", end="", file=sys.stderr)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._on and time.monotonic() - self._started > 1:
-            print(file=sys.stderr)
+    return Line(args.progress, words)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -126,7 +110,7 @@ def _work(args: argparse.Namespace, attachment: Attachment, players: list[Player
         return _against(args, players[0], players[1], word)
     if word is not None:
         return _one(args, players[0], word)
-    line = _Line(args.progress, args.steps)
+    line = _line(args)
     try:
         found, tally = search(
             players[0], attachment, args.seed, args.jobs, Limits(args.steps, args.seconds, args.findings), line.tell
@@ -166,19 +150,16 @@ def _one(args: argparse.Namespace, player: Player, word: Word) -> int:
 
 
 def _tell(args: argparse.Namespace, player: Player, found: Found) -> None:
-    directory, lost = None, None
+    directory = None
     try:
         if args.out is not None:
             with place.writing("--out", args.out):
                 directory = write.write(args.out, player, found)
-    except OSError as error:  # what was found is told all the same
-        lost = error
-    if args.json:
-        print(json.dumps({**write.as_json(found), "directory": str(directory) if directory else None}), flush=True)
-    else:
-        _tell_in_words(args, found, directory)
-    if lost is not None:
-        raise lost
+    finally:  # what was found is told all the same
+        if args.json:
+            print(json.dumps({**write.as_json(found), "directory": str(directory) if directory else None}), flush=True)
+        else:
+            _tell_in_words(args, found, directory)
 
 
 def _tell_in_words(args: argparse.Namespace, found: Found, place: Path | None) -> None:
@@ -195,7 +176,7 @@ def _tell_in_words(args: argparse.Namespace, found: Found, place: Path | None) -
 
 
 def _against(args: argparse.Namespace, one: Player, other: Player, word: Word | None) -> int:
-    line = _Line(args.progress, args.steps)
+    line = _line(args)
     comparison = against.Comparison(one, other)
     try:
         if word is not None:

@@ -48,7 +48,7 @@ from fcvi.vitcp.trace import LINE as stream_line
 from . import place
 from .run import _us
 from .target import book, target
-from .values import cases, frames, milliseconds, own_cases, seconds
+from .values import cases, frames, milliseconds, own_cases, rpc_timeout
 
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}
 
@@ -78,8 +78,7 @@ def add_parser(commands: Any) -> None:
                    help="R_A_TOV is this now (default as recorded, 600 with a real clock).")  # fmt: skip
     p.add_argument("--e-d-tov", type=milliseconds, metavar="MS", help="E_D_TOV is this now (default as recorded).")
     p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="Wait so long for what is late (default R_A_TOV / 10).")
-    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
-                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
+    rpc_timeout(p)
     p.add_argument("--offline", action="store_true", help="Use no device; judge the recorded case again (exit status as fcvi run).")
     p.add_argument("--keep", metavar="DIR", type=Path,
                    help="Use no device; write the recording as capture and TOML, for a regression.")  # fmt: skip

@@ -84,6 +84,20 @@ def waivers(p: ArgumentParser) -> None:
                    help="Do not count failures of the cases in this TOML file, each until its date.")  # fmt: skip
 
 
+def rpc_timeout(p: ArgumentParser) -> None:
+    """The option --rpc-timeout."""
+    p.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S",
+                   help="Give up when an answer takes longer (default 5; 20 for hello).")  # fmt: skip
+
+
+def of_a_device(p: ArgumentParser) -> None:
+    """The options of a command that talks to a device for long."""
+    p.add_argument("--r-a-tov", type=milliseconds, metavar="MS", help="R_A_TOV is this (default 10000, 500 with a real clock).")
+    rpc_timeout(p)
+    p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
+                   help="Show how far it is; auto shows it on a terminal only.")  # fmt: skip
+
+
 def own_cases(args: Namespace) -> None:
     """Load what --cases names. Raises FileError."""
     if args.cases is not None:

@@ -261,7 +261,7 @@ class Player:
         for call, reply, _ in [o for o in self._open if o[1].done]:
             recorded = self._returns.get(call.call)
             if recorded is None:
-                if self._recording.knows_calls and reply.error is None and self._whole(call):
+                if self._recording.knows_calls and reply.error is None and self._whole():
                     self._differ(Difference("call", call.method, "no answer", str(reply.result.get("return"))))
                 continue
             if reply.error is None:
@@ -270,7 +270,7 @@ class Player:
                 self._differ(difference)
         self._open = [o for o in self._open if not o[1].done]
 
-    def _whole(self, call: CallEvent) -> bool:
+    def _whole(self) -> bool:
         """Whether the recording has the answers of all calls that were answered."""
         return any(r.whole for r in self._returns.values())
 

@@ -159,7 +159,7 @@ def worst(verdicts: Iterable[str]) -> str:
     return next((name for name in VERDICTS if name in names), NOT_TESTED)
 
 
-def _clause_rows(report: RunReport, verdicts: dict[str, str]) -> list[dict[str, Any]]:
+def _clause_rows(verdicts: dict[str, str]) -> list[dict[str, Any]]:
     by: dict[str, list[str]] = {}
     for r in load_requirements():
         by.setdefault(r.clause, []).append(verdicts.get(r.id, NOT_TESTED))
@@ -244,7 +244,7 @@ def render(report: RunReport) -> bytes:
         report=report, standard=standard(), headline=word, tone=tone, summary=report.summary(),
         declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},
-        spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(report, verdicts), verdict_names=VERDICTS,
+        spent=sum(r.wall_us for r in report.results), clause_rows=_clause_rows(verdicts), verdict_names=VERDICTS,
         map=clauses.clause_map(report.results), trend=clauses.trend(report),
         parts=_parts(report, verdicts), failed=explain.groups(report),
         explained=lambda group: _explained(report, group), counts=text.counts(report),
