@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .liberties.strangers import BOOKS, chosen, main, run_device
+from fcvi.engine.results import Verdict
+
+from .liberties.strangers import BOOKS, chosen, main, run_device, verdict
 
 #: The last one of VI/TCP sends a read in segments of 20 bytes, late: megabytes of the DUT protocol that are no flood.
 _A_FEW, _ALL = (*range(1, 12), 1108), 500
@@ -16,6 +18,22 @@ def test_a_stranger_fails_nothing(book: str, seed: int) -> None:
     counts, judged = run_device(book, seed, cases=6)
     assert counts["pass"] >= 3
     assert [str(one) for one in judged] == []
+
+
+#: Devices of Rev 1.0 that use up the time of an answer, so that a timer of theirs or of the tester's ends the setup first.
+_AT_THE_LAST_MOMENT = {
+    "R1.5.3.4.a/dut-lower/last-byte/class2": (1195, "refusal_handle=other,malformed=refuse,discriminator_rest=rubbish,"
+                                              "resp1_delay=9400000,delimiters=no,told=0,sent=200000,heard=200000,ip-beside-it,"
+                                              "states-late,parameter-of-empty-frames"),
+    "5.2.far/reliable-delivery/send/dut-server/class2/in-order": (7468, "clock_next=no,resp1_delay=9400000,next_us=no,told=0,"
+                                                                  "sent=30000,heard=200000"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", _AT_THE_LAST_MOMENT)
+def test_who_answers_at_the_last_moment_is_not_accused(variant: str) -> None:
+    seed, settings = _AT_THE_LAST_MOMENT[variant]
+    assert verdict("rev1", settings.split(","), seed, variant) is Verdict.INCONCLUSIVE
 
 
 @pytest.mark.nightly

@@ -16,6 +16,7 @@ from .connection import CLIENT, STATE, check_state, create_vi, dut_address, test
 
 
 _ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
+_LINK_CONTROL = 0xC  # R_CTL of ACK, BSY and RJT (FC-FS)
 
 
 class Ends:
@@ -91,9 +92,10 @@ class Ends:
         if not aborts:
             return
         late = "the far side's FCVI_ULP_TIMEOUT may have ended a setup that the DUT was still answering"
-        for number in aborts:  # the DUT may have had time left for what it owed
-            last = trace[number - 1] if number else trace[number]
-            if last.sender == "tester" and 0 < trace[number].time_us - last.time_us < t.ulp_timeout_us:
+        for number in aborts:  # the DUT may have had time left for what it owed; an ACK answers nothing
+            last = next((e for e in reversed(trace[:number]) if e.data[0] >> 4 != _LINK_CONTROL), trace[number])
+            begun = [c.started_us for c in calls if last.time_us + t.pixit.early_us < c.started_us < trace[number].time_us]
+            if last.sender == "tester" and 0 < trace[number].time_us - max([last.time_us, *begun]) < t.ulp_timeout_us:
                 raise Inconclusive(late)
         for iu in (iu for iu in t.tester.inbox if iu.numbers[0] > self.since):
             before = next((e for e in reversed(trace[: iu.numbers[0] - 1]) if e.sender == "tester"), None)

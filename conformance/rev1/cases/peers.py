@@ -239,10 +239,21 @@ def _lower(t: Scenario, own: Setup, other: Setup) -> Setup:
     refused(t, other, CONCURRENT, _row(t, "REV1-5.3.4-02"))
     if t.params["order"] != "accepted-first":
         send_resp1(t, own)
+        _still_asks(t, own)
     resp2 = t.expect("CONNECT_RESP2", "REV1-5.3-03", exchange=own.exchange, why="after an accepting RESP1")
     check_resp2(t, resp2, own)
     connected(t, own, "REV1-5.3.4-05")
     return own
+
+
+def _still_asks(t: Scenario, own: Setup) -> None:
+    """The refusal may take FCVI_ULP_TIMEOUT (E123), and the DUT's own request may end by it before the tester answers (8)."""
+    assert own.rqst is not None
+    t.owed(lambda: t.peek(["CONNECT_RESP2", "ABTS"], own.exchange) is not None)
+    first = t.peek(["CONNECT_RESP2", "ABTS"], own.exchange)
+    ends_us = own.rqst.time_us + (t.ulp_us or t.ulp_timeout_us) - t.pixit.early_us
+    if first is not None and first.kind == "ABTS" and first.time_us >= ends_us:
+        raise Inconclusive("FCVI_ULP_TIMEOUT ended the DUT's request while the tester waited for its refusal")
 
 
 def _equal(t: Rev1Scenario) -> None:

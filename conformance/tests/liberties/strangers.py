@@ -30,7 +30,7 @@ from harness.tests.independent import test_independent_vitcp as vitcp
 from . import planes
 from .layer import FreeDut
 from .manner import LIBERTIES
-from .mixer import Judged, manners, together, told
+from .mixer import Judged, listed, manners, together, told
 
 #: How late a plane is: nothing, a moment, or much, drawn anew for each item up to so much.
 _LATE = (0, 0, MS, 30 * MS, 200 * MS)
@@ -77,7 +77,7 @@ BOOKS = {
     "vitcp": Book(VITCP, _of_vitcp(), vitcp.inside, lambda: pixit_for("virtual"), lambda *_: _variants()),
     "rev1": Book(REV1, {name: rev1.others(name) for name in rev1.CHOICES}, _of_rev1,
                  lambda: pixit_for("virtual", given=replace(rev1.GIVEN, early_us=max(_LATE))), rev1.possible,
-                 [one.name for one in LIBERTIES.values() if not (one.of_the_reference_port or one.arguable or one.of_2007)]),
+                 [one.name for one in listed() if not (one.of_the_reference_port or one.arguable or one.of_2007)]),
 }  # fmt: skip
 
 
@@ -112,6 +112,16 @@ def _judge(book: Book, settings: Sequence[str], seed: int, case: Any, variant: A
     if not_applicable(case, variant, pics) is not None:
         return None
     return run_variant(dut, case, variant, pics, book.pixit(), levels, seed)
+
+
+def verdict(name: str, settings: Sequence[str], seed: int, variant_id: str) -> Optional[Verdict]:
+    """Of one variant on the device of these settings."""
+    book = BOOKS[name]
+    with judging_by(book.protocol):
+        levels = {r.id: r.level for r in load_requirements([book.protocol])}
+        case, variant = next((c, v) for c, v in book.possible(*settings) if c.variant_id(v) == variant_id)
+        result = _judge(book, settings, seed, case, variant, levels)
+    return result.verdict if result is not None else None
 
 
 def run_device(name: str, seed: int, cases: int = 8) -> tuple[Counter[str], list[Judged]]:
