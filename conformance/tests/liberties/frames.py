@@ -44,6 +44,10 @@ class _OfFrames(Manner):
         return found
 
 
+#: Bytes of a Data_Field with a connect IU; by Rev 1.0 it has one frame (6.7, 6.8).
+_CONNECT_IU = 352
+
+
 @liberty("frames-of-any-length", "5.8.7, E44", "frames")
 class FramesOfAnyLength(Manner):
     """Frames shorter than the other side takes."""
@@ -52,7 +56,8 @@ class FramesOfAnyLength(Manner):
         self._size = self.rng.randrange(256, 2112, 4)
 
     def begin(self, config: Config, dut: Any) -> None:
-        config["receive_size"] = min(self._size, config["receive_size"])
+        least = _CONNECT_IU if config.get("revision") == "rev1" else 0
+        config["receive_size"] = min(max(self._size, least), config["receive_size"])
 
 
 @liberty("ius-of-any-length", "5.2.1, 6.2.1", "ius", reference=True)

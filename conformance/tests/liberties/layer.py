@@ -198,6 +198,8 @@ class FreeDut(LatentDut):
         order = f"Exchange {view.data[16:18].hex()} {view.data[9] & 0x80}"
         if kind in _MESSAGES:  # those of one VI follow each other (VI-ARCH 2.5)
             order = f"Exchange of {view.get('DH', 'FCVI_HANDLE')}"
+        if kind.startswith("ACK"):  # it holds up no answer, whose timer runs from when the port has made it
+            order += " ACK"
         late = max([0, *(m.apart(view, kind) for m in self.manners)])
         if self.config["class"] == 2:  # the port waits E_D_TOV for the ACK to what it has made
             late = min(late, int(_OF_E_D_TOV * self.config["e_d_tov_us"]))
@@ -232,7 +234,7 @@ class FreeDut(LatentDut):
         self._release(lambda held: held.order.startswith("completions") or held.order == f"VI {vi}")
 
     def _drop(self, order: str) -> None:
-        for held in [held for held in self._held if held.order == order]:
+        for held in [held for held in self._held if held.order.startswith(order)]:
             self._held.remove(held)
             held.drop()
 

@@ -72,9 +72,14 @@ def choices(rng: random.Random, reference: bool, names: Sequence[str] = ()) -> l
     return [setting_of(rng, name) for name in rng.sample(possible, number)]
 
 
+def listed() -> list[Liberty]:
+    """All of them, in one order whichever module was imported first: a seed makes the same device everywhere."""
+    return sorted(LIBERTIES.values(), key=lambda one: one.make.__module__)
+
+
 def chosen(rng: random.Random, reference: bool) -> list[str]:
     """Some of what the reference port, or another one, can take."""
-    possible = [one for one in LIBERTIES.values() if not one.arguable and (reference or not one.of_the_reference_port)]
+    possible = [one for one in listed() if not one.arguable and (reference or not one.of_the_reference_port)]
     return together(rng, [one.name for one in possible])
 
 
