@@ -92,7 +92,7 @@ def _most(t: Scenario) -> None:
         told = asked.table("NicAttribs").get("MaxDiscriminatorLen")
         t.require(isinstance(told, int) and told <= 128, "REV1-7.1-04", "MaxDiscriminatorLen", told, "128 at most")
     except Unimplemented:
-        t.step("the device has no VipQueryNic: what VipConnectWait takes shows the limit")
+        t.step("the device serves no VipQueryNic: what VipConnectWait takes shows the limit")
     t.require(not _takes(t, 129), "REV1-7.1-04", "a Discriminator of 129 bytes is taken", "taken", "VIP_INVALID_PARAMETER")
     setup = connect(t)
     exchange_a_send(t, setup)
