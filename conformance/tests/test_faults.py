@@ -8,13 +8,13 @@ import pytest
 
 from conformance.catalogue import load_requirements
 from conformance.fcvi.cases import all_cases
-from . import faults_clause4, faults_combined, faults_far, faults_link, faults_messages, faults_setup, faulty
+from . import faults_clause4, faults_combined, faults_ends, faults_far, faults_link, faults_messages, faults_setup, faulty
 from .faulty import Fault, FaultyDut
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import run_variant
 
-_BANKS = (faulty, faults_setup, faults_messages, faults_link, faults_clause4, faults_far, faults_combined)
+_BANKS = (faulty, faults_setup, faults_messages, faults_link, faults_clause4, faults_ends, faults_far, faults_combined)
 FAULTS = [fault for bank in _BANKS for fault in bank.FAULTS]
 LEVELS = {r.id: r.level for r in load_requirements()}
 #: Cases whose broken devices are made from the field table (test_reserved).

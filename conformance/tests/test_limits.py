@@ -49,3 +49,36 @@ def test_no_discriminator_is_longer_than_the_device_takes(longest: int) -> None:
 def test_a_device_that_says_nothing_takes_128_bytes() -> None:
     pics = complete(RefDut().pics, "test")
     assert not [c.variant_id(v) for c, v in VARIANTS if "max_discriminator_len" in v.applies and not_applicable(c, v, pics)]
+
+
+class OneViDut(RefDut):
+    """The reference port with a MaxVI of one."""
+
+    def __init__(self) -> None:
+        super().__init__("one-vi")
+        self.pics["max_vis"] = 1
+        self.vis = 0
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        if method == "VipCreateVi" and self.vis == 1:
+            return Reply(method, True, {"return": "VIP_ERROR_RESOURCE"})
+        reply = super().request(method, params)
+        if reply.done and reply.result.get("return") == "VIP_SUCCESS":
+            self.vis += {"VipCreateVi": 1, "VipDestroyVi": -1}.get(method, 0)
+        return reply
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self.vis = 0
+        super().reset(config)
+
+
+@pytest.mark.parametrize("case, verdict", [
+    ("5.3.4.loopback", Verdict.INCONCLUSIVE),  # it has use for both of its VIs: none makes room for the other
+    ("8.1.inbound/unreliable/send/half/by-dut", Verdict.PASS),  # the VI has Descriptors that are done
+    ("8.1/connected", Verdict.PASS),
+])  # fmt: skip
+def test_room_for_a_vi(case: str, verdict: Verdict) -> None:
+    dut = OneViDut()
+    found = next((c, v) for c, v in VARIANTS if c.variant_id(v) == case)
+    result = run_variant(dut, *found, complete(dut.pics, "test"), pixit_for("virtual"), LEVELS, 1)
+    assert result.verdict is verdict, result.reason

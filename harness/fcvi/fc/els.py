@@ -9,7 +9,7 @@ from .codes import ELS, R_CTL, TYPE
 from .build import RawFrame, Envelope, frame_of, structure
 
 LS_RJT, LS_ACC, PLOGI, FLOGI, LOGO, RRQ = ELS.LS_RJT, ELS.LS_ACC, ELS.PLOGI, ELS.FLOGI, ELS.LOGO, ELS.RRQ
-ADISC, FARP_REQ, FARP_REPLY, FAN, RSCN = ELS.ADISC, ELS.FARP_REQ, ELS.FARP_REPLY, ELS.FAN, ELS.RSCN
+ADISC, FARP_REQ, FARP_REPLY, FAN, RSCN, PRLO = ELS.ADISC, ELS.FARP_REQ, ELS.FARP_REPLY, ELS.FAN, ELS.RSCN, ELS.PRLO
 WELL_KNOWN = 0xFFFFF0  # from here on: broadcast and servers of the Fabric; no N_Port has such an address
 BROADCAST, F_PORT, FABRIC_CONTROLLER, NAME_SERVER = 0xFFFFFF, 0xFFFFFE, 0xFFFFFD, 0xFFFFFC
 TYPE_ELS, TYPE_CT = TYPE.ELS, TYPE.CT
@@ -24,7 +24,7 @@ C_AND_S = {"CIRO": 1, "SEQ_CNT_S": 1}
 
 def request(envelope: Envelope, command: int, body: bytes = b"") -> RawFrame:
     """An ELS that opens an Exchange."""
-    head = bytes([command]) if command == RSCN else bytes([command, 0, 0, 0])
+    head = bytes([command]) if command in (RSCN, PRLO) else bytes([command, 0, 0, 0])
     return frame_of(_REQUEST, TYPE_ELS, envelope, _OPENS, head + body)
 
 
@@ -85,6 +85,11 @@ def fabric_login(
 def logo(names: Mapping[str, Any], n_port_id: int) -> bytes:
     """The body of a LOGO."""
     return structure("LOGO", {"LOGO_N_Port_Identifier": n_port_id, "LOGO_Port_Name": int(names["port_name"], 16)})
+
+
+def process_logout(fc_4: int) -> bytes:
+    """What follows the command byte of a PRLO for all processes of this TYPE: page length, length, one page."""
+    return bytes([16]) + (20).to_bytes(2, "big") + bytes([fc_4]) + bytes(15)
 
 
 def adisc(names: Mapping[str, Any], n_port_id: int) -> bytes:

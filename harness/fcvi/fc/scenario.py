@@ -32,6 +32,7 @@ class Scenario(WireFree):
         self.tester = Tester(self.dut, self.pixit, self.config, self.rng, self.own if self.own.real else None)
         self.frames_before_event = 0  # how many there were when the last event of the link came
         self.disconnects: list[int] = []  # when VipDisconnect was called
+        self.used: set[Any] = set()  # VIs that a call has connected or disconnected, or tried to
         self._tolerated: set[str] = set()
         self._kinds: list[str] = []  # of the frames of the trace, while proof.py records; "" for one of the tester's
 
@@ -330,6 +331,8 @@ class Scenario(WireFree):
     def start(self, method: str, **params: Any) -> Call:
         if method == "VipDisconnect":
             self.disconnects.append(self.now_us)
+        if method.startswith(("VipConnect", "VipDisconnect")):
+            self.used.add(params.get("vi"))
         return super().start(method, **params)
 
     # ---- the end ----
