@@ -54,6 +54,11 @@ def functions(text: str) -> list[Function]:
     return found
 
 
+def _included(path: str) -> str:
+    """A header as a program includes it, wherever its source is."""
+    return path.partition("/include/")[2] or path
+
+
 def render(root: Path) -> str:
     """The reference in Markdown."""
     parts: list[tuple[str, str, list[Function]]] = []
@@ -63,7 +68,7 @@ def render(root: Path) -> str:
             listed = functions(text)
             if listed:
                 first = re.search(r"/\*.*?\*/", text, re.S)
-                parts.append((path.relative_to(root).as_posix(), _words(first.group()) if first else "", listed))
+                parts.append((_included(path.relative_to(root).as_posix()), _words(first.group()) if first else "", listed))
     lines = ["# The C interface", ""]
     lines += ["This page is generated from the public headers. The structures and enumerations stand in the headers.", ""]
     lines += [f"- [`{name}`](#{re.sub(r'[^a-z0-9_-]', '', name.lower())}): {len(listed)} functions" for name, _, listed in parts]

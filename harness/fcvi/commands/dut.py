@@ -2,9 +2,9 @@
 
 It calls each method, compares every answer with the protocol's JSON Schema, and tries clock, order, errors, long lines
 and hostile frames. Each line that begins with "mend" says what the device did and what it has to do.
-harness/docs/dut-protocol.md is the protocol. With frames: before SPEC it tests a frame adapter against
-harness/docs/frame-adapter.md, with verbs: an agent for RDMA verbs against harness/docs/dut-protocol-verbs.md, and with
---book vitcp a device of VI/TCP against harness/docs/dut-protocol-streams.md.
+The page dut-protocol.md is the protocol. With frames: before SPEC it tests a frame adapter against frame-adapter.md, with
+verbs: an agent for RDMA verbs against dut-protocol-verbs.md, and with --book vitcp a device of VI/TCP against
+dut-protocol-streams.md.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _print(device: Target, review: Any, broke: str, last: list[str]) -> None:
 
 def _page(device: Target) -> str:
     pages = {"frames": "frame-adapter.md", "verbs": "dut-protocol-verbs.md"}
-    return "harness/docs/" + pages.get(device.kind, "dut-protocol-streams.md" if device.book.streams else "dut-protocol.md")
+    return pages.get(device.kind, "dut-protocol-streams.md" if device.book.streams else "dut-protocol.md")
 
 
 def _plain(device: Target) -> str:

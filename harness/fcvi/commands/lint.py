@@ -11,12 +11,12 @@ Every record is counted as judged, not judged (with the reason) or foreign (with
 cut off the headers are judged: 60 bytes from the SOF on, so 64 bytes a frame are enough for most rules.
 
 TCP connections that begin with a PDU of VI/TCP are judged as well: each PDU by itself and by its connection. --tcp-port and
---wire tcp say that others are VI/TCP too. What a capture does not show is not judged (harness/docs/vitcp.md).
+--wire tcp say that others are VI/TCP too. What a capture does not show is not judged (vitcp.md).
 
 The exit status is 0 when nothing wrong was found, and 1 after violations or malformed frames. It is 2 when a capture cannot be
 read to its end or nothing of FC-VI or VI/TCP in it was judged, and 3 when the reader failed or output was lost.
 
-Captures are read in a process that can open no file for writing, no connection and no program (harness/docs/captures.md).
+Captures are read in a process that can open no file for writing, no connection and no program (captures.md).
 
 -i watches an Ethernet interface: findings come at once, --keep keeps the frames from before them, and Ctrl-C ends it with the
 status of what was seen.

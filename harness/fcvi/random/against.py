@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
+from fcvi.report.words import anywhere
 from .campaign import DEAD, Limits, Tally, play_word
 from .decided import Decision, decisions
 from .choose import able
@@ -115,7 +116,7 @@ class Comparison:
                 return None
             if played.findings:
                 finding = played.findings[0]
-                why = f"the {which} device breaks {finding.requirement}: {finding.message.split(' (see')[0]}"
+                why = f"the {which} device breaks {finding.requirement}: {anywhere(finding.message)}"
                 return Difference("breach", word, max(0, len(played.word.letters) - 1), why=why)
         # after the words above each device has said whether it tells its timers
         self._first.even = self._second.even = not (self._first.dut.knows_next and self._second.dut.knows_next)

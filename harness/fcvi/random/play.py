@@ -18,6 +18,7 @@ from fcvi.engine.upper_tester import Unimplemented
 from fcvi.fc import codec
 from fcvi.fc.received import Received
 from fcvi.fc.scenario import leftover_requirement
+from fcvi.report.words import anywhere
 
 from . import invariants
 from .observe import Observer
@@ -66,7 +67,7 @@ class Played:
     def key(self) -> tuple[str, str]:
         """What the first finding is about: words with the same one are taken to have found the same."""
         first = self.findings[0]
-        return first.requirement, first.message.split(" (see frame")[0]
+        return first.requirement, anywhere(first.message)
 
 
 class Player:

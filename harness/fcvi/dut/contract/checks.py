@@ -341,7 +341,7 @@ def carry_out(kind: type[Checks], session: Session, review: Review) -> str:
     try:
         kind(session, review).run()
     except DutError as error:
-        return str(error)
+        return f"{error}; what it was sent last: {session.last[:300].decode('utf-8', 'backslashreplace').strip()}"
     finally:
         session.close()
     return ""

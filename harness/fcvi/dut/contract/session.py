@@ -44,6 +44,7 @@ class Session:
         self._next_id = 0
         self._taken = 0
         self._open: dict[int, Answer] = {}
+        self.last = b""  # what was sent last
         self.flaws: list[str] = []
         self.notifications: list[tuple[int, str, dict[str, Any]]] = []  # place, method, params
 
@@ -67,6 +68,7 @@ class Session:
 
     def line(self, data: bytes) -> None:
         """Send bytes as they are."""
+        self.last = data
         self._stream.send(data, time.monotonic() + self._timeout_s)
 
     def ask(self, method: str, params: Optional[dict[str, Any]] = None, **extra: Any) -> Answer:
