@@ -50,6 +50,10 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Certify, sign or verify."""
+    astray = _astray(args)
+    if astray:
+        complain(astray)
+        return 2
     if args.verify is not None:
         return verify(args)
     if args.action not in (None, "sign"):
@@ -80,6 +84,16 @@ def run(args: argparse.Namespace) -> int:
         status = _finished(args, args.report) or status
         _tell_of_strangers(args.report)
     return status
+
+
+def _astray(args: argparse.Namespace) -> str:
+    """What goes with --verify alone, or not with it; "" when nothing is out of place."""
+    if args.verify is None:
+        alone = [option for option, given in (("--key", args.key), ("--json", args.json)) if given]
+        return f"{alone[0]}: goes with --verify DIR" if alone else ""
+    beside = {"sign": args.action, "--sign": args.sign, "--pdf": args.pdf, "--resume": args.resume, "--shard": args.shard != (1, 1)}
+    unfit = [option for option, given in beside.items() if given]
+    return f"--verify changes nothing: leave out {unfit[0]}" if unfit else ""
 
 
 def _can_end(args: argparse.Namespace) -> int:

@@ -219,7 +219,7 @@ def _decode(path: str, args: argparse.Namespace, box: confined.Box) -> int:
         sys.stdout.flush()
         complain(f"{path}: {streams.problem}")
         return 2
-    if decoded == 0 and streams.pdus == 0 and args.frames is None:
+    if (decoded == 0 or args.family == "vitcp") and streams.pdus == 0 and args.frames is None:
         sys.stdout.flush()
         has = ", ".join(f"{count} {words}" for words, count in seen.items()) or "no records"
         what = "PDU of VI/TCP" if args.family == "vitcp" else "FC-2 frame"

@@ -61,6 +61,10 @@ def run(args: argparse.Namespace) -> int:
     except FileError as error:
         complain(error, "fcvi endpoint")
         return 2
+    if not args.listen and args.control is None and (args.token is not None or args.idle != IDLE_S):
+        option = "--idle" if args.token is None else "--token"
+        complain(f"{option} is about clients of a socket: it goes with --listen, or with --control", "fcvi endpoint")
+        return 2
     if args.on is None and args.control is None and args.config is None:
         how = How(args.clock, "tcp" if of_streams else "fc", edition or "2007", profile)
         if not args.listen:

@@ -285,6 +285,9 @@ def run(args: Any) -> int:
         return 2
     if args.interface is not None or args.keep is not None or args.exporter is not None or not args.files:
         return _watch(args)
+    if args.every != Arguments.every:
+        complain("--every says how often -i shows its table: it goes with -i IFACE", "fcvi flows")
+        return 2
     if args.ladder and args.html is None:
         complain("--ladder says which Connection is open on the page: it goes with --html FILE", "fcvi flows")
         return 2
@@ -293,6 +296,10 @@ def run(args: Any) -> int:
 
 def with_page(args: Any, work: Callable[[confined.Box], int]) -> int:
     """Read captures, and write the page that is handed over. Returns the exit status."""
+    if args.html is not None:
+        from .place import ready_file
+
+        ready_file("--html", args.html)
     page = bytearray()
     status = confined.take(args.files, args, work, page.extend)
     if page and status in (0, 1, 2, 4):

@@ -193,6 +193,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         pixit = dut.settled(replace(pixit_for(dut.clock, _us(args.r_a_tov)), profile=numbers))
         care = Commands(args.health_cmd, args.restart_cmd, args.restart_wait)
+        ill = care.ill()
+        if ill:  # nothing that the suite does can be the cause
+            complain(f"--health-cmd {args.health_cmd}: before anything was sent {ill}")
+            return 3
         attack = Attack(dut, pics, pixit, load_catalogue().levels, args.frames, care=care, transport=transport,
                         bins=Bins(Path(log.name), args.last))  # fmt: skip
         if numbers is not None and not attack.understood():

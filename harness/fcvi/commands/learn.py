@@ -27,6 +27,7 @@ from fcvi.learn.teacher import Teacher
 from fcvi.random.campaign import Attachment
 from fcvi.random.choose import able
 from fcvi.random.decided import decisions
+from fcvi.report.words import plural
 from . import place
 from .line import Line
 from .run import _us
@@ -106,7 +107,8 @@ def _learn(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(machine.as_json()))
     else:
-        print(f"{machine.states} states, {len(letters)} letters; {teacher.queries} queries with {teacher.letters} letters, "
+        size = f"{plural(machine.states, 'state')}, {plural(len(letters), 'letter')}"
+        print(f"{size}; {teacher.queries} queries with {teacher.letters} letters, "
               f"{teacher.known} answers known before")  # fmt: skip
         print(f"complete to depth {args.depth}" if machine.complete else f"not complete: {machine.why}")
     sys.stdout.flush()

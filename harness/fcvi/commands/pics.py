@@ -26,7 +26,9 @@ from fcvi.engine.review import review
 from fcvi.engine.target import Target, claimed
 from fcvi.engine.words import complain, told, why
 from fcvi.report import certificate, proforma
+from fcvi.report.words import plural
 
+from .place import ready_file
 from .target import book as book_option, named, target
 
 
@@ -69,7 +71,7 @@ def document(pics: dict[str, Any], whose: str) -> str:
         "# `fcvi pics check FILE` reviews this file; `fcvi run --pics FILE` and `fcvi certify --pics FILE` use it.", "", "[pics]",
     ]  # fmt: skip
     for row in proforma.rows(pics):
-        cases = f"decides {row.cases} cases" if row.cases else "decides no case by itself"
+        cases = f"decides {plural(row.cases, 'case')}" if row.cases else "decides no case by itself"
         lines += [f"# The device: {row.meaning}. Clause {row.clause}; {cases}.", f"{row.item} = {row.value}"]
     lines += ["", "# What a certificate has to say, and no program can know. Take the # away from what you fill in.", ""]
     return "\n".join([*lines, *_entries("lab", LAB), *_entries("item", ITEM)]).rstrip() + "\n"
@@ -79,6 +81,8 @@ def new(args: argparse.Namespace) -> int:
     """Write the file."""
     book = (named(args) or registered())[0]
     put_in_force(book)
+    if args.out is not None and not os.path.lexists(args.out):
+        ready_file("--out", args.out)
     pics: dict[str, Any] = {"revision": book.edition} if args.asked and book.edition else {}
     whose = ""
     if args.dut is not None:

@@ -32,6 +32,11 @@ def refuse_file(option: str, directory: Path) -> None:
     """Raises UsageError when the name of a directory is that of something else."""
     if os.path.lexists(directory) and not directory.is_dir():
         raise UsageError(f"{option} {directory}: is there and is no directory; name a directory")
+    here = directory.absolute()
+    if here.resolve() == Path("/"):
+        raise UsageError(f"{option} {directory}: is the root of the file system; name a directory of its own")
+    if here.name == FOLDER and os.path.lexists(here / RUN):
+        raise UsageError(f"{option} {directory}: holds the evidence of a report; name a directory beside {here.parent}")
 
 
 def refuse_what_is_kept(option: str, directory: Path, forced: bool, own: Iterable[str] = ()) -> None:

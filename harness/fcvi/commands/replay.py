@@ -48,7 +48,7 @@ from fcvi.vitcp.trace import LINE as stream_line
 from . import place
 from .run import _us
 from .target import book, target
-from .values import cases, frames, milliseconds, own_cases, rpc_timeout
+from .values import Device, cases, frames, milliseconds, own_cases, rpc_timeout
 
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}
 
@@ -58,7 +58,8 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("replay", help="Play a capture to a device, and compare what comes back.", description=__doc__)
     p.add_argument("file", metavar="FILE", type=Path, nargs="+",
                    help="This is the capture or the trace to play; of a folder all captures are played.")  # fmt: skip
-    p.add_argument("--dut", default="ref", metavar="SPEC", help="Play to this device, named as for fcvi run (default ref).")
+    p.add_argument("--dut", action=Device, default="ref", metavar="SPEC",
+                   help="Play to this device, named as for fcvi run (default ref).")  # fmt: skip
     book(p)
     frames(p)
     p.add_argument("--agent", default="", metavar="SPEC", help="Use this upper tester of fcoe: or --frames, named as for fcvi run.")

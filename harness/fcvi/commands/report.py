@@ -89,6 +89,8 @@ def join(args: argparse.Namespace) -> int:
 def annotate(args: argparse.Namespace) -> int:
     """Annotations, and the summary."""
     file = args.directory / "report.json" if args.directory.is_dir() else args.directory
+    if args.summary is not None:
+        place.ready_file("--summary", args.summary)
     try:
         report = read_json(file)
         lines, told = github.annotated(report), github.summary(report)

@@ -27,7 +27,7 @@ from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import UsageError, complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 from . import place, target as target_module
-from .values import DEFAULTS, budget, cases, frames, milliseconds, own_cases, seconds, seed, waivers, whole
+from .values import DEFAULTS, Device, budget, cases, frames, milliseconds, own_cases, seconds, seed, waivers, whole
 
 
 def add_parser(commands: Any) -> None:
@@ -58,7 +58,7 @@ def add_parser(commands: Any) -> None:
 def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     """What run and certify share."""
     p.add_argument(
-        "--dut", default="ref", metavar="SPEC",
+        "--dut", action=Device, default="ref", metavar="SPEC",
         help="Attach the device so: ref (default), exec:COMMAND, unix:PATH, tcp:HOST:PORT, fcoe:IFACE[,OPTION=VALUE...], "
              "api (VIPL calls alone, by --agent), verbs (calls of RDMA verbs, by --agent), ref:rev1, ref:vitcp, "
              "vitcp:HOST:PORT[,on=ADDR] (VI/TCP over TCP, from this host's ADDR).",
@@ -218,6 +218,9 @@ def run(args: argparse.Namespace) -> int:
     if args.times > 1 and (args.resume is not None or args.watch or args.record is not None):
         complain("--times: leave out --resume, --watch and --record, which are about one run")
         return 2
+    if args.report is None and args.resume is None and args.formats != FORMATS:
+        complain("--formats: names files of a report: add --report DIR")
+        return 2
     args.target = target_module.target(args)
     if args.jobs > 1 and args.target.calls_alone:
         complain(f"--dut {args.target} tries one provider, whose NICs two processes would share: --jobs is left aside, and the "
@@ -291,11 +294,14 @@ def _opened(args: argparse.Namespace) -> int:
         if args.force:
             complain("--resume keeps what is there: leave out --force")
             return 2
+        if not args.certification and args.report is not None:
+            complain("--resume writes into the directory that it goes on with: leave out --report")
+            return 2
         args.report = args.resume
     try:
+        waived = waive.load(args.baseline, args.quarantine)
         if args.resume is not None and _whole(args.resume):
             return _judged(args)
-        waived = waive.load(args.baseline, args.quarantine)
         folder = _open(args)
     except FileError as error:
         complain(error)
@@ -328,6 +334,12 @@ def _judged(args: argparse.Namespace) -> int:
     """A run that is complete is gone on with by judging it: what is missing of its report is written, and its status is given."""
     from . import judge
 
+    run = load_run(args.resume)
+    of = {"--dut": run["dut"], "--against": run.get("against", {})}
+    for option, given in (("--dut", None if args.dut == "ref" else args.target), ("--against", args.against)):
+        was = str(of[option].get("attachment", "")) or "none"
+        if given is not None and str(given) != was:
+            raise UsageError(f"--resume {args.resume}: the run is of another device than {option} {given}: it says {was!r:.200}")
     complain(f"--resume {args.resume}: the run is complete; it is judged again from its evidence")
     waivers_of = {"baseline": args.baseline, "quarantine": args.quarantine}
     return judge.run(argparse.Namespace(directory=args.resume, out=None, json=False, quiet=args.quiet, cases=None, **waivers_of))

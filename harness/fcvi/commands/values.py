@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, SUPPRESS
+from argparse import Action, ArgumentTypeError, SUPPRESS
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from fcvi.engine.words import number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from typing import Callable
+    from typing import Any, Callable
 
 _LONGEST_MS = 24 * 3600 * 1000
 
@@ -65,9 +65,24 @@ def long_seconds(value: str) -> float:
     return _seconds(value, 366 * 24 * 3600)
 
 
+class Device(Action):
+    """The option --dut, beside which no other names a device."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, value: Any, option: Any = None) -> None:
+        said = getattr(namespace, "attached_by", option)
+        if said != option:
+            parser.error(f"{said} and {option} both name the device: leave one out")
+        namespace.attached_by, namespace.dut = option, value
+
+
+class _Frames(Device):
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, value: Any, option: Any = None) -> None:
+        super().__call__(parser, namespace, f"frames:{value}", option)
+
+
 def frames(p: ArgumentParser) -> None:
     """The option --frames, another way to say --dut."""
-    p.add_argument("--frames", dest="dut", type=lambda spec: f"frames:{spec}", default=SUPPRESS, metavar="SPEC",
+    p.add_argument("--frames", dest="dut", action=_Frames, default=SUPPRESS, metavar="SPEC",
                    help="Send and receive frames through this frame adapter: exec:COMMAND, unix:PATH, tcp:HOST:PORT.")  # fmt: skip
 
 

@@ -75,7 +75,12 @@ class Stream:
                 self._socket.connect(rest)
             else:
                 host, _, port = rest.rpartition(":")
-                self._socket = socket.create_connection((host.strip("[]"), port_number(port)), timeout=10)
+                if host.startswith("[") != host.endswith("]"):
+                    raise ValueError("a bracket of the address is missing; write [ADDR]:PORT")
+                number = port_number(port)
+                if number == 0:
+                    raise ValueError("port 0 is no port that can be called")
+                self._socket = socket.create_connection((host.strip("[]"), number), timeout=10)
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except UnicodeError as error:
             raise AttachError(f"--dut {spec}: cannot connect: no host has such a name") from error

@@ -34,6 +34,8 @@ def limits_of(words: str) -> Limits:
         name, _, value = word.partition("=")
         if name.strip() not in known or not value.isdecimal() or not 0 < len(value) < 10 or int(value) == 0:
             raise ValueError(f"must be NAME=NUMBER,... with the names {', '.join(known)}")
+        if known[name.strip()] in given:
+            raise ValueError(f"names {name.strip()} twice")
         given[known[name.strip()]] = int(value)
     return Limits(**given)
 

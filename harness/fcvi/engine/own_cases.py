@@ -46,6 +46,7 @@ def _declared(path: Path) -> list[CaseInfo]:
     if b"\0" in text:
         raise mistake(path, text.count(b"\n", 0, text.index(b"\0")) + 1, "a zero byte, which no program has")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # the folder is the user's
     with registry.collecting() as declared:
         try:
             spec.loader.exec_module(module)
@@ -56,6 +57,8 @@ def _declared(path: Path) -> list[CaseInfo]:
         except BaseException as error:  # pylint: disable=broad-except  # also a program that ends, as if nothing were to be run
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
             raise mistake(path, lines[-1] if lines else None, f"{type(error).__name__}: {error}") from error
+        finally:
+            sys.dont_write_bytecode = writes
     check(path, text, module, declared)
     known, levels = {case.id for case in suite}, load_catalogue(registered()).levels
     for case in declared:

@@ -384,7 +384,7 @@ def _attach(options: RunOptions) -> Dut:
     )  # fmt: skip
     if options.against is not None:
         try:
-            far = dut.far = options.against.attach(rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+            far = dut.far = _attach_far(options, options.against)
             _check_pair(options, dut, far)
             dut = in_step(dut, far)
         except BaseException:
@@ -392,6 +392,16 @@ def _attach(options: RunOptions) -> Dut:
             raise
     dut = options.around(dut)
     return RecordingDut(dut) if options.record else dut
+
+
+def _attach_far(options: RunOptions, target: Target) -> Dut:
+    """Raises AttachError and DutError, in whose words it is the device of --against."""
+    try:
+        return target.attach(rpc_timeout_s=options.rpc_timeout_s, log=options.log)
+    except AttachError as error:
+        raise type(error)(str(error).replace("--dut ", "--against ", 1)) from error
+    except DutError as error:
+        raise type(error)(f"--against {target}: {error}") from error
 
 
 def _check_pair(options: RunOptions, dut: Dut, far: Dut) -> None:

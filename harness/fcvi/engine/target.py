@@ -113,6 +113,8 @@ def parse(spec: str, asked: Sequence[Asked] = (), option: str = "--dut") -> Targ
     books = serving(kind)
     if not books:
         raise AttachError(f"{option} {spec}: unknown attachment{near(kind, _kinds())}; use {kinds_of(registered())}")
+    if spec == f"{_REFERENCE}:":
+        raise AttachError(f"{option} {spec}: names no book; write {_REFERENCE} alone, or {_REFERENCE}:{books[-1].book}")
     if kind in _OF_STREAMS and not rest:
         raise AttachError(f"{option} {spec}: unknown attachment; write {_FORMS[kind]}")
     if kind == _REFERENCE and rest:

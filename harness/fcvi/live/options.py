@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from fcvi.engine.attachment import AttachError
+from fcvi.engine.words import number
 
 ROLES = ("point-to-point", "vn2vn", "fabric", "enode")
 FC_MAP = {"vn2vn": 0x0EFD00}  # by role; of all others 0EFC00h (FC-BB)
@@ -62,24 +63,27 @@ def _mac(value: str) -> bytes:
 
 
 def _fc_map(value: str) -> int:
-    number = int(value, 16)
-    if len(value) != 6 or not 0x0EFC00 <= number <= 0x0EFDFF:
+    found = int(value, 16)
+    if len(value) != 6 or not 0x0EFC00 <= found <= 0x0EFDFF:
         raise ValueError("not six digits from 0efc00 to 0efdff")
-    return number
+    return found
 
 
 def _vlan(value: str) -> int:
-    number = int(value)
-    if not 0 <= number <= 4094:
+    found = number(value, 0, 4094)
+    if found is None:
         raise ValueError("not a VLAN, 0 to 4094")
-    return number
+    return found
 
 
 def _within(value: str, longest: float, unit: str) -> float:
-    number = float(value)
-    if not 0 < number <= longest:
+    try:
+        found = float(value)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= longest:
         raise ValueError(f"not a number of {unit} up to {longest:g}")
-    return number
+    return found
 
 
 _READERS: dict[str, Callable[[LiveOptions, str], LiveOptions]] = {

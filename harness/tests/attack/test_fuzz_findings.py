@@ -19,10 +19,10 @@ CRASHING = f"exec:/usr/bin/python3 {ROOT}/harness/tests/dut/crashing.py SIGSEGV"
 
 
 def test_the_health_command_finds_and_the_restart_command_revives(tmp_path: Path) -> None:
-    """The device is ill until it was started again; what it prints is no part of the suite's own output."""
-    ill, log = tmp_path / "ill", tmp_path / "log"
-    ill.touch()
-    health, restart = f"echo looked; test ! -e '{ill}'", f"rm -f '{ill}'; echo started >>'{log}'"
+    """The device falls ill with the first batch, until it was started again; what the commands print is none of the suite's output."""
+    seen, healed, log = tmp_path / "seen", tmp_path / "healed", tmp_path / "log"
+    health = f"echo looked; if test -e '{seen}'; then test -e '{healed}'; else touch '{seen}'; fi"
+    restart = f"touch '{healed}'; echo started >>'{log}'"
     done = fcvi("fuzz", "--dut", "ref", "--batches", "4", "--health-cmd", health, "--restart-cmd", restart, "--json")
     found, summary = (json.loads(line) for line in done.stdout.splitlines())
     assert done.returncode == 1 and found["kind"] == "dead" and not found["reproduced"]
@@ -30,11 +30,18 @@ def test_the_health_command_finds_and_the_restart_command_revives(tmp_path: Path
 
 
 def test_what_was_found_is_told_when_the_device_does_not_come_back(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    words = ("--batches", "4", "--health-cmd", "false", "--restart-cmd", "exit 7", "--out", str(out))
+    out, seen = tmp_path / "out", tmp_path / "seen"
+    health = f"test ! -e '{seen}' && touch '{seen}'"
+    words = ("--batches", "4", "--health-cmd", health, "--restart-cmd", "exit 7", "--out", str(out))
     done = fcvi("fuzz", "--dut", "ref", *words)
     assert done.returncode == 3 and "cannot attach again" in done.stderr and "status 7" in done.stderr
     assert "1 findings" in done.stdout and list(out.glob("dead-*/finding.json"))
+
+
+def test_a_device_that_is_ill_before_the_first_batch_is_no_finding() -> None:
+    """A health command that cannot work says "ill" of every device."""
+    done = fcvi("fuzz", "--dut", "ref", "--batches", "1", "--health-cmd", "exit 5")
+    assert done.returncode == 3 and not done.stdout and "before anything was sent" in done.stderr and "status 5" in done.stderr
 
 
 def test_attaching_again_is_tried_for_a_while() -> None:

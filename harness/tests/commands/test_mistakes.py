@@ -24,7 +24,7 @@ FILES = {
     "quarantine.toml": b"[[quarantine]]\ncase = 'D.R1'\nreason = 'x'\n", "report.json": b"{}", "list.json": b"[1]",
     "own/broken.py": b"import nothing_of_this_name\n", "kept/report.json": b'{"results": [1]}', "signed/SHA256SUMS.sig": b"x",
     "certified/certificate.json": b"{}", "finding/dead-x-1/finding.json": b"{}", "machine/machine.json": b"{}", "key": b"no key\n",
-    "matrix/matrix.html": b"x", "large": b"[" * 70000, "recorded/a.pcapng": b"x",
+    "matrix/matrix.html": b"x", "large": b"[" * 70000, "recorded/a.pcapng": b"x", "run/evidence/run.json": b"{}",
 }  # fmt: skip
 
 #: What is typed (D: the folder of these files), the status, and a word of the line.
@@ -146,8 +146,21 @@ run --resume D/kept --select D.R1 | 2 | leave out --select
 run --step --jobs 2 | 2 | leave out --jobs
 run --against exce:x | 2 | did you mean exec?
 run --against fcoe:x | 2 | two devices of FC-VI at one link
-run --against ref --resume D/kept | 2 | leave out --resume
+run --against ref --record D/new | 2 | leave out --record
+run --against exec:/none/here | 3 | --against exec:/none/here: cannot start it
+run --resume D/kept --report D/new | 2 | leave out --report
+run --frames exec:x --dut exec:y | 2 | both name the device
+run --formats html | 2 | add --report DIR
+run --budget step-mb=1,step-mb=2 | 2 | twice
+run --dut ref: | 2 | names no book
+run --dut tcp:[::1:4000 | 2 | bracket
+run --dut fcoe:lo,vlan= | 2 | not a VLAN
+run --report / | 2 | the root of the file system
+run --report D/run/evidence | 2 | holds the evidence of a report
+run --cases D/none --watch | 2 | no such folder
 run --against ref --select D.R1 | 2 | tag:far-side alone
+certify --key D/key | 2 | goes with --verify
+certify --verify D/certified --sign D/key | 2 | leave out --sign
 certify --shard 1/2 | 2 | a certification runs every case
 certify --cases D/own | 2 | the cases of the suite alone
 certify --sign D/none --report D/new | 2 | cannot read it
@@ -167,6 +180,12 @@ report diff D/none D/kept | 2 | cannot read it
 report diff D/text.txt D/kept | 2 | not JSON
 report matrix --out D/new D/none | 2 | cannot read it
 report matrix --out D/matrix D/kept | 2 | --force
+report github D/kept --summary D | 2 | is a directory
+pics new --out D/none/x.toml | 2 | make it first
+flows --every 5 D/half.pcap | 2 | goes with -i
+flows --html D D/half.pcap | 2 | is a directory
+explain --glossary D/half.pcap | 2 | leave the rest out
+endpoint --token D/key | 2 | goes with --listen
 pics check D/none.toml | 2 | cannot read it
 pics check D/item.toml | 2 | no [pics] in it
 pics new --out D/text.txt | 2 | is there already
