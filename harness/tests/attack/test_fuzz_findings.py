@@ -19,7 +19,7 @@ CRASHING = f"exec:/usr/bin/python3 {ROOT}/harness/tests/dut/crashing.py SIGSEGV"
 
 
 def test_the_health_command_finds_and_the_restart_command_revives(tmp_path: Path) -> None:
-    """The device falls ill with the first batch, until it was started again; what the commands print is none of the suite's output."""
+    """The device falls ill with the first batch, until it was started again; what commands print is none of the output."""
     seen, healed, log = tmp_path / "seen", tmp_path / "healed", tmp_path / "log"
     health = f"echo looked; if test -e '{seen}'; then test -e '{healed}'; else touch '{seen}'; fi"
     restart = f"touch '{healed}'; echo started >>'{log}'"
