@@ -21,8 +21,7 @@ CAPABILITIES = {"classes": [2, 3], "sof": list(SOF), "eof": list(EOF), "bad_crc"
 
 
 def say(message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    sys.stdout.flush()
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
 def address(n_port_id):
@@ -37,11 +36,11 @@ def packed(params):
     return (address(frame[1:4]) + address(frame[5:8]) + struct.pack(">H", FCOE) + body).ljust(60, b"\0")
 
 
-def unpacked(data):
-    """The params of an FC-2 frame; None for what is none. Data_Fields are whole words, so padding shows by the EOF's place."""
+def unpacked(data, device):
+    """The params of a frame of the device; None for others. Data_Fields are whole words, so padding shows by the EOF's place."""
     body = data[14:]
-    if len(body) < 14 + 24 + 8 or body[0] >> 4:
-        return None
+    if len(body) < 14 + 24 + 8 or body[0] >> 4 or data[6:12] != device and any(body[14 + 5 : 14 + 8]):
+        return None  # who asks for an N_Port Identifier has the address of the interface
     end = len(body) - 4
     while end > 14 + 28 and body[end] not in NAMES[1]:  # Ethernet pads to 60 bytes
         end -= 4
@@ -69,6 +68,7 @@ def answer(line, wire):
         except BlockingIOError:
             wire.setblocking(True)
         say({"id": ident, "result": {}})
+        return address(bytes.fromhex(message["params"]["n_port_id"]))
     elif ident is not None:
         say({"id": ident, "error": {"code": -32601, "message": "no such method"}})
 
@@ -77,14 +77,14 @@ def main(interface):
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(FCOE))
     wire.bind((interface, FCOE))
     ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())  # what is open needs none
-    own, pending = selectors.DefaultSelector(), b""
+    own, pending, device = selectors.DefaultSelector(), b"", None
     own.register(wire, selectors.EVENT_READ)
     own.register(sys.stdin.buffer.raw, selectors.EVENT_READ)
     while True:
         for key, _ in own.select():
             if key.fileobj is wire:
                 data, where = wire.recvfrom(4096)
-                params = unpacked(data) if where[2] != socket.PACKET_OUTGOING else None
+                params = unpacked(data, device) if where[2] != socket.PACKET_OUTGOING else None
                 if params is not None:
                     say({"method": "frame", "params": {**params, "at_us": time.monotonic_ns() // 1000}})
                 continue
@@ -93,7 +93,7 @@ def main(interface):
                 return
             *lines, pending = (pending + read).split(b"\n")
             for line in lines:
-                answer(line, wire)
+                device = answer(line, wire) or device
 
 
 main(sys.argv[1])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from ..conftest import ROOT
 from .net import DEVICE, TESTER, Net
 
 #: A socket on the device's end that sends from an address of its own: IUs and Basic Link Services with the device's S_ID and with
@@ -42,28 +44,28 @@ ROLES = [
 ]
 
 
-def _verdicts(net: Net, report: Path, agent: str, role: str, select: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    words = ["--dut", f"fcoe:{TESTER},role={role}", "--agent", agent, "--select", *select, "--report", str(report)]
-    done = net.fcvi("run", *words, timeout=500)
+def _verdicts(net: Net, report: Path, dut: str, agent: str, select: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    done = net.fcvi("run", "--dut", dut, "--agent", agent, "--select", *select, "--report", str(report), timeout=500)
     assert "Traceback" not in done.stderr, done.stderr
     return {r["id"]: (r["verdict"], r["reason"]) for r in json.loads((report / "report.json").read_text())["results"]}
 
 
-def _same(net: Net, tmp_path: Path, role: tuple[str, ...], *select: str) -> None:
+def _same(net: Net, tmp_path: Path, role: tuple[str, ...], *select: str, adapter: str = "") -> None:
     suites, devices, fc_map, suite, device = role
+    dut = adapter or f"fcoe:{TESTER},role={suites}"
     agent = net.endpoint(tmp_path / "control", f",role={devices}")
-    before = _verdicts(net, tmp_path / "before", agent, suites, select)
+    before = _verdicts(net, tmp_path / "before", dut, agent, select)
     # an FCF is spoken to at the address of its interface
     own = net.run("ip", "-o", "link", "show", TESTER).stdout.split("link/ether ")[1][:17].replace(":", "")
     script = tmp_path / "bystander.py"
     script.write_text(BYSTANDER)
     target = own if suites == "fabric" else ""
     net.start("/usr/bin/python3", str(script), DEVICE, fc_map, suite, device, target, until="speaks")
-    after = _verdicts(net, tmp_path / "after", agent, suites, select)
+    after = _verdicts(net, tmp_path / "after", dut, agent, select)
     assert {n: verdict for n, (verdict, _) in after.items()} == {n: verdict for n, (verdict, _) in before.items()}, after
     assert not any(verdict in ("fail", "error") for verdict, _ in after.values()), after
     traces = [path.read_text() for path in (tmp_path / "after" / "evidence").glob("*.jsonl")]
-    assert any("02:de:ad:be:ef:07" in trace for trace in traces)
+    assert adapter or any("02:de:ad:be:ef:07" in trace for trace in traces)
     assert net.fcvi("judge", str(tmp_path / "after")).returncode in (0, 4)
 
 
@@ -76,3 +78,9 @@ def test_a_bystander_changes_no_verdict(net: Net, tmp_path: Path, role: tuple[st
 @pytest.mark.parametrize("role", ROLES, ids=[r[0] for r in ROLES])
 def test_a_bystander_changes_no_verdict_of_the_book(net: Net, tmp_path: Path, role: tuple[str, ...]) -> None:
     _same(net, tmp_path, role, "4.*,5.*,C.*", "--shard", "1/6")
+
+
+@pytest.mark.nightly
+def test_a_bystander_changes_no_verdict_behind_the_fcoe_adapter(net: Net, tmp_path: Path) -> None:
+    adapter = f"frames:exec:{sys.executable} {ROOT}/harness/starters/fcoe_adapter.py {TESTER}"
+    _same(net, tmp_path, ROLES[0], SELECTION, adapter=adapter)
