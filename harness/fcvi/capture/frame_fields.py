@@ -134,7 +134,12 @@ class Fields:
 
     def shown(self, name: str) -> str:
         """For people: numbers as the standard prints them."""
-        if name in self._around or name in OF_FRAME or name in OF_FINDING:
+        key = plain(name)
+        if key == "time":
+            return ",".join(f"{value.number:.6f}" for value in self.values(name) if value.number is not None)
+        if key in ("sof", "eof"):
+            return ",".join(f"{key.upper()}{value.words[0]}" for value in self.values(name))
+        if key in self._around or key in OF_FRAME or key in OF_FINDING:
             return ",".join(value.words[0] for value in self.values(name))
         return ",".join(_shown(field) for field in self._named(name))
 

@@ -105,7 +105,7 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<sign>==|!=|<=|>=|[=<>~])|(?P<mark>[(){},])|(?P<quoted>"[^"]*"|'[^']*')|(?P<word>[^\s(){},=!<>~'"]+))"""
 )
 _SIGNS = {"=": "=="}
-_OTHERS = {"&&": "and", "||": "or", "&": "and", "|": "or"}  # of other grammars
+_OTHERS = {"&&": "and", "||": "or", "&": "and", "|": "or", "AND": "and", "OR": "or", "NOT": "not"}  # of other grammars
 _KEYWORDS = ("and", "or", "not", "in")
 _CLOSES = {"(": ")", "{": "}"}
 _DEEPEST = 64

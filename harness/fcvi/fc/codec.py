@@ -283,6 +283,7 @@ _CAPACITY = 64
 _DELIMITERS = {
     lib.FCVI_SOF_F: "SOFf", lib.FCVI_SOF_I2: "SOFi2", lib.FCVI_SOF_N2: "SOFn2", lib.FCVI_SOF_I3: "SOFi3", lib.FCVI_SOF_N3: "SOFn3",
     lib.FCVI_EOF_N: "EOFn", lib.FCVI_EOF_T: "EOFt", lib.FCVI_EOF_NI: "EOFni", lib.FCVI_EOF_A: "EOFa",
+    lib.FCVI_EOF_DTI: "EOFdti", lib.FCVI_EOF_RTI: "EOFrti",
 }  # fmt: skip
 
 
@@ -300,12 +301,13 @@ def _message(field: str, message: str) -> str:
 
 def finding_of(f: Any) -> Finding:
     """One finding of the C codec."""
-    required = _text(f.required)
-    around = _around(_text(f.field), f.seen)
+    required, field = _text(f.required), _text(f.field)
+    around = _around(field, f.seen)
     digits = max(1, (f.hi - f.lo + 4) // 4)
     whole = f.hi == 0 and f.lo == 0 and f.size != 1
     seen = f"{f.seen}" if whole else f"{f.seen:0{digits}X}h"
-    wanted = required or (f"{f.required_value}" if whole else f"{f.required_value:0{digits}X}h")
+    delimiter = _around(field, f.required_value) if field in ("SOF", "EOF") else None
+    wanted = required or delimiter or (f"{f.required_value}" if whole else f"{f.required_value:0{digits}X}h")
     return Finding(
         requirement=_text(f.requirement),
         cls=_text(lib.fcvi_class_name(f.cls)),

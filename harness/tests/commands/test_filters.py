@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any, Sequence
 
 import pytest
 
 from fcvi.capture import frame_fields
+from fcvi.capture.reader import write
 from fcvi.engine.filters import FilterError, Value, chosen, number_of, parsed
 from fcvi.engine.results import Finding
 from fcvi.fc import codec
@@ -51,6 +54,7 @@ def test_what_a_condition_says(text: str, holds: bool) -> None:
         ("(a == 1", 1, "never closed"), ("a in 1", 6, "stands a list"), ("a in (1, 2", 6, "never closed"),
         ("msg_if == 1", 1, "did you mean FCVI_MSG_ID?"), ("a < x", 5, "is no number"), ("a == 'x", 6, "begins nothing"),
         ("and a", 1, "not 'and'"), ("a == 1 and", 11, "a name"), ("not", 4, "a name"), ("a == (1)", 6, "a value"),
+        ("a AND b", 3, "is written as `and`"), ("NOT a", 1, "is written as `not`"),
         ("a && b", 3, "is written as `and`"), ("a == x || b", 8, "is written as `or`"), ("!a", 1, "is written as `not`"),
         ("(" * 80 + "a" + ")" * 80, 65, "in each other"),
     ],
@@ -119,6 +123,14 @@ def test_decode_shows_what_is_asked_for() -> None:
     assert [line.split("\t")[1:] for line in told] == [["FCVI_CONNECT_RESP1", "21h"]] * 2
     (first, *_) = lines("decode", "--json", "--fields", "Reason_Code,S_ID", "--filter", "Reason_Code >= 21h", SETUP)
     assert json.loads(first)["chosen"].keys() == {"Reason_Code", "S_ID"} and json.loads(first)["chosen"]["Reason_Code"] == 33
+
+
+def test_times_and_delimiters_are_written_as_everywhere(tmp_path: Path) -> None:
+    """Microseconds are no powers of ten, and EOFn is no number."""
+    at_once = fcvi("decode", "--fields", "time,sof,eof", SETUP).stdout.splitlines()
+    assert at_once and all(re.fullmatch(r"\d+\.\d{6}\tSOF[in]3\tEOF[nt]", line) for line in at_once)
+    write(tmp_path / "a.pcap", 225, [(0, bytes.fromhex(CONNECT_RQST), 0x2E, 0x41)])  # its only frame ends its Sequence
+    assert "disagree in class 3: seen EOFn (41h), required EOFt (42h)" in fcvi("lint", str(tmp_path / "a.pcap")).stdout
 
 
 def test_lint_shows_some_and_counts_all() -> None:
