@@ -34,8 +34,8 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     found: list[Cause] = []
     unknown = []
     accepted = _accepted_peers(flows)
-    lacking = table.lacking = Lacking(table, flows)
     table.heard = heard(table)
+    lacking = table.lacking = Lacking(table, flows)
     for flow in flows:
         flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
     for flow in flows:
@@ -97,7 +97,7 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     yield from _link_answers(flow)
     yield from _errors(table, flow)
     if _is_one_way(table, flow):
-        if is_failed(flow) or (any(u["whole"] for u in flow.unanswered) and not table.lacking.count):
+        if not table.lacking.count and (is_failed(flow) or _waits_at_the_end(table, flow)):
             yield Cause(("no-answer",), WEAK, "No frame of one of the two ports is in the capture: that port is not there, or the "
                         "capture shows one direction only.", "a capture of both directions", flow.steps[:3])  # fmt: skip
         return
@@ -106,6 +106,13 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     yield from _messages(table, flow)
     yield from _disconnects(table, flow)
     yield from _slow(table, flow)
+
+
+def _waits_at_the_end(table: Table, flow: Flow) -> bool:
+    """A Message without a Response is the last that its sender said: one that goes on has been answered."""
+    ways = table.scan.at(flow.index).way
+    return not flow.named("DISCONNECT_RQST") and any(
+        u["whole"] and u["id"] == (int(ways[u["side"]].next_id) - 1) & 0xFFFFFFFF for u in flow.unanswered)  # fmt: skip
 
 
 def _is_one_way(table: Table, flow: Flow) -> bool:

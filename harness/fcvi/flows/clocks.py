@@ -130,7 +130,7 @@ def _by_time(entries: list[Entry], pairs: list[Pair], lag_us: int) -> bool:
     in_time = sum(pair.took_us < 0 for pair in pairs)
     if in_file != in_time:
         return in_time < in_file
-    return lag_us <= _JITTER_US or len(_drops(entries)) > 1
+    return lag_us <= _JITTER_US or sum(us > _JITTER_US for _, _, us in _drops(entries)) > 1
 
 
 def _ordered(clocks: Clocks, entries: list[Entry], pairs: list[Pair], late: int, lag_us: int) -> list[Entry]:

@@ -7,6 +7,7 @@ from .table import Flow, Table
 
 _TURNS = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
 _WELL = ("open", "disconnected")
+_ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP3", "DISCONNECT_RESP", "BA_ACC", "LS_ACC")
 
 
 class Lacking:
@@ -26,6 +27,9 @@ class Lacking:
 
     def _look(self, table: Table, flow: Flow) -> None:
         c = table.scan.at(flow.index)
+        unheard = [side for side in (0, 1) if flow.ids[side] not in table.heard]
+        if len(unheard) == 1 and (answers := self._answers(table, flow, 1 - unheard[0])):
+            self._note(*answers)  # of a port of which no frame is here, and which asked
         for rqst in (s for s in flow.steps if s.name in _TURNS):
             turn = _TURNS.index(rqst.name)
             if turn >= 2 and not any(s.is_of(rqst) and s.name == _TURNS[turn - 1] for s in flow.steps):
@@ -42,7 +46,15 @@ class Lacking:
             if gaps > late:
                 self._note(odd[0] if odd else flow.first, gaps - late)
 
+    @staticmethod
+    def _answers(table: Table, flow: Flow, side: int) -> tuple[int, ...]:
+        """The first answer of a side and how many there are; nothing where there is none."""
+        found = [s.number for s in flow.steps if s.sender == flow.ids[side] and (
+            s.name in _ANSWERS or s.what.get("why", 0) & UNASKED)]  # fmt: skip
+        return (found[0], len(found)) if found else ()
+
     def words(self) -> str:
         """A sentence."""
-        return (f"The capture lacks frames in {self.count} places where what follows shows that they were sent and taken (first "
-                f"before {self._where(self._first)}). What it does not show proves nothing.")  # fmt: skip
+        places = "1 place" if self.count == 1 else f"{self.count} places"
+        return (f"The capture lacks frames in {places} where what follows shows that they were sent and taken (first before "
+                f"{self._where(self._first)}). What it does not show proves nothing.")  # fmt: skip

@@ -172,6 +172,29 @@ def test_records_in_another_order_are_told_and_sorted(tmp_path: Path) -> None:
         assert "records come later" not in fcvi(command, str(path2)).stdout
 
 
+def test_a_clock_that_is_set_back_among_frames_that_are_there_twice(tmp_path: Path) -> None:
+    """A frame of the second capture point comes some microseconds after a later one of the first: that is no order of the times."""
+    frames = [copy for s in session() for copy in (s, stories.replace(s, us=s.us + 30))]
+    half = next(n for n, s in enumerate(frames) if n > len(frames) // 2 and s.opcode == 0)
+    frames = frames[:half] + [stories.replace(s, us=s.us - 3_600_000_000) for s in frames[half:]]
+    done = fcvi("explain", str(written(frames, tmp_path / "a.pcap", stories.Wrapping("bare"))))
+    assert "The clock of the capture goes back by" in done.stdout and "1 Connection; nothing went wrong" in done.stdout
+
+
+@pytest.mark.parametrize("begin", [0, 4, 9])
+@pytest.mark.parametrize("port", [stories.A, stories.B])
+def test_a_capture_of_one_direction_in_which_a_port_answers_lacks_the_questions(port: int, begin: int, tmp_path: Path) -> None:
+    t = stories.Talk(Random(4))
+    t.ends, t.level = (stories.A, stories.B), 3
+    t.login(), t.setup()
+    for n in range(4):
+        t.message(n % 2, 64)
+    t.disconnect(), t.chatter(60_000_000)
+    frames = [s for s in t.frames[begin:] if s.sender in (port, *stories.OTHERS)]
+    done = fcvi("explain", str(written(frames, tmp_path / "a.pcap", stories.Wrapping("fcoe"))))
+    assert done.returncode == 0 and "The capture lacks frames in" in done.stdout, done.stdout
+
+
 def test_the_window_is_a_number_of_milliseconds() -> None:
     done = fcvi("lint", "--reorder", "0", "x.pcap")
     assert done.returncode == 2 and "between 1 and 3600000 ms" in done.stderr
