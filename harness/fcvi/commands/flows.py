@@ -133,6 +133,7 @@ def taken(command: str, files: list[str], make: Callable[[], Table], args: Any) 
     looked = {file.path: _looked_at(file, table, args) for file in table.files}
     if any(clocks.order for clocks in looked.values()):
         table = make()
+        table.is_sorted = any(c.order.window_us and not c.order.shifts for c in looked.values())
         table.blur_us = max((abs(s.us) for c in looked.values() for s in c.order.shifts if s.s_id != ANYBODY), default=0)
         _take_in("", files, table, {path: clocks.order for path, clocks in looked.items()})
     table.said = [*([said] if said else []), *(line for clocks in looked.values() for line in clocks.said)]

@@ -13,7 +13,7 @@ from typing import Iterator, Optional
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
 from .claims import absent, none_answered, not_rejected, nothing_lost, quiet, unanswered
-from .lacking import Lacking
+from .lacking import Lacking, came_late, was_taken
 from .notices import SPEAKS_FOR
 from .rows import round_trips
 from .setups import parts, setup
@@ -458,22 +458,26 @@ def _no_resp2(table: Table, flow: Flow, gone: Step) -> Iterator[Cause]:
                 claims=[absent(flow, answers[-1], "CONNECT_RESP2")])  # fmt: skip
 
 
-def _pieces(flow: Flow) -> tuple[list[Step], list[Step], list[Step]]:
-    """Frames after which bytes or Messages were missing and stayed away; those that came late; those after a gap they filled."""
+def _pieces(table: Table, flow: Flow) -> tuple[list[Step], list[Step], list[Step]]:
+    """Frames after which bytes or Messages were missing and stayed away; those that came late; those after a gap they filled. In a
+    file out of order the order of frames of one time is not known."""
     odd = [s for s in flow.steps if "why" in s.what]
     late = [s for s in odd if s.what["why"] & (why.LATE | why.LATE_MSG) and not s.what["why"] & why.AGAIN]
     lost: list[Step] = []
     filled: list[Step] = []
     for step in (s for s in odd if s.what["why"] & (why.GAP | why.SKIP)):
-        skip = bool(step.what["why"] & why.SKIP)
-        after = [s for s in late if s.number > step.number and s.sender == step.sender
-                 and (s.what["id"] < step.what["id"] if skip else s.what["id"] == step.what["id"])]  # fmt: skip
-        (filled if after else lost).append(step)
+        after = came_late(flow, step)
+        if table.is_sorted and after and after[-1].time_us == step.time_us:
+            late = [s for s in late if s not in after]
+        elif after:
+            filled.append(step)
+        elif not was_taken(table, flow, step):
+            lost.append(step)
     return lost, late, filled
 
 
 def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
-    lost, late, filled = _pieces(flow)
+    lost, late, filled = _pieces(table, flow)
     waiting = {u["number"]: u for u in flow.unanswered}
     aborts = [s for s in flow.named("ABTS") if "of" in s.what]
     gone = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("reason") in _TRANSPORT and not s.what.get("setup_abort")]

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from .scan import GAP, SKIP, UNASKED
-from .table import Flow, Table
+from .scan import AGAIN, FAILED, GAP, LATE, LATE_MSG, SKIP, UNASKED
+from .table import Flow, Step, Table
 
 _TURNS = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
 _WELL = ("open", "disconnected")
 _ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP3", "DISCONNECT_RESP", "BA_ACC", "LS_ACC")
+
+
+def was_taken(table: Table, flow: Flow, step: Step) -> bool:
+    """Whether what is missing before a frame of a Message had arrived: the Message has its Response, and with Reliable Reception a
+    Response says that all Messages before are there, too."""
+    if step.name not in ("SEND_RQST", "WRITE_RQST") or flow.level not in (0, 3) or step.sender not in flow.ids:
+        return False
+    side, ident = flow.ids.index(step.sender), step.what["id"]
+    if step.what["why"] & SKIP:
+        return flow.level == 3 and int(table.scan.at(flow.index).way[side].last_answered) >= step.number
+    if flow.unanswered_count > len(flow.unanswered) or any((u["side"], u["id"]) == (side, ident) for u in flow.unanswered):
+        return False
+    return not any(s.what.get("why", 0) & FAILED and s.what["id"] == ident and s.sender != step.sender for s in flow.steps)
+
+
+def came_late(flow: Flow, gap: Step) -> list[Step]:
+    """The frames that fill what is missing before a frame."""
+    skip = bool(gap.what["why"] & SKIP)
+    return [s for s in flow.steps if s.what.get("why", 0) & (LATE | LATE_MSG) and not s.what["why"] & AGAIN
+            and s.number > gap.number and s.sender == gap.sender
+            and (s.what["id"] < gap.what["id"] if skip else s.what["id"] == gap.what["id"])]  # fmt: skip
 
 
 class Lacking:
@@ -45,6 +66,10 @@ class Lacking:
             late = int(c.way[0].late) + int(c.way[1].late)
             if gaps > late:
                 self._note(odd[0] if odd else flow.first, gaps - late)
+        elif not goes_on:
+            for step in flow.steps:
+                if step.what.get("why", 0) & (GAP | SKIP) and was_taken(table, flow, step) and not came_late(flow, step):
+                    self._note(step.number)
 
     @staticmethod
     def _answers(table: Table, flow: Flow, side: int) -> tuple[int, ...]:

@@ -189,6 +189,7 @@ class Table:
         self._doubles = 0
         self.unasked: list[Step] = []  # answers to link services that were not seen, though the capture had begun long before
         self.blur_us = 0  # by how much two clocks of the capture differed
+        self.is_sorted = False  # a file was not in the order of its times, in which its records are taken
         self.lacking: Any = None  # what explain found that the capture lacks
         self.clears: list[tuple[int, Step]] = []  # FIP Clear Virtual Links of a network
         self.alive = fip.Alive()

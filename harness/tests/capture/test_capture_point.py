@@ -195,6 +195,39 @@ def test_a_capture_of_one_direction_in_which_a_port_answers_lacks_the_questions(
     assert done.returncode == 0 and "The capture lacks frames in" in done.stdout, done.stdout
 
 
+def test_a_message_that_was_answered_had_arrived_whatever_the_capture_lacks_of_it(tmp_path: Path) -> None:
+    """Two frames of a Message and a whole one are not there; a later Message has no Response, and is aborted."""
+    t = stories.Talk(Random(4))
+    t.ends, t.level = (stories.A, stories.B), 3
+    t.setup(), t.message(0, 64), t.message(0, 9000, lost=2)
+    begin = len(t.frames)
+    t.message(0, 64)
+    del t.frames[begin:]
+    t.message(0, 64)
+    ox, _ = t.message(0, 64, answered=False)
+    t.abort(0, ox, stories.R_A_TOV_US), t.disconnect(0, 0x40)
+    done = fcvi("explain", str(written(t.frames, tmp_path / "a.pcap", stories.Wrapping("fcoe"))))
+    assert done.returncode == 1 and "lacks frames in 2 places" in done.stdout and "did not take" not in done.stdout
+    assert "a Message Response was lost" in done.stdout
+
+
+def test_frames_of_one_time_did_not_overtake_each_other(tmp_path: Path) -> None:
+    """Where a file is not in the order of its times, the order of those is not known."""
+    t = stories.Talk(Random(4))
+    t.ends, t.level = (stories.A, stories.B), 3
+    t.login(), t.setup(), t.message(0, 64)
+    ox, _ = t.message(0, 9000, answered=False)
+    t.abort(0, ox, stories.R_A_TOV_US), t.disconnect(0, 0x40)
+    frames = t.frames
+    at = next(n for n, s in enumerate(frames) if s.opcode == 0 and len(s.data) > 1000)
+    when = frames[at].us
+    same = [stories.replace(s, us=when) for s in frames[at : at + 5]]
+    shuffled = [*frames[1:at], frames[0], same[0], same[3], same[1], same[2], same[4], *frames[at + 5 :]]
+    done = fcvi("explain", str(written(shuffled, tmp_path / "a.pcap", stories.Wrapping("fcoe"))))
+    assert "are taken in the order of their times" in done.stdout and "1. frames overtook" not in done.stdout
+    assert done.returncode == 1 and "1. Not known which of 4" in done.stdout and "missing" not in done.stdout
+
+
 def test_the_window_is_a_number_of_milliseconds() -> None:
     done = fcvi("lint", "--reorder", "0", "x.pcap")
     assert done.returncode == 2 and "between 1 and 3600000 ms" in done.stderr
