@@ -21,8 +21,8 @@ from .variants import CASES, LEVELS
 
 SAMPLE, ALL = 40, 2_000
 #: An OX_ID used again by a request without payload whose Parameter means nothing (E19, E82); a connect payload in frames of
-#: which the first lacks the handle (E44).
-ONCE_ACCUSED = (7049, 20383)
+#: which the first lacks the handle (E44); T3 that runs from the first frame of a request (E55).
+ONCE_ACCUSED = (7049, 20383, 27012)
 
 
 @pytest.mark.parametrize("seed", [*range(1, 1 + SAMPLE), *ONCE_ACCUSED])

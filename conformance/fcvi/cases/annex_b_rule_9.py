@@ -77,7 +77,7 @@ def response_in_time(t: Scenario) -> None:
     setup = open_connection(t)
     for number in (1, 2):
         taken, _ = originate(t, setup, number, 64)
-        t.wait(taken.last.earliest_us + t.r_a_tov_us - 2 * t.pixit.late_us - t.now_us)
+        t.wait(taken.last.began_us + t.r_a_tov_us - 2 * t.pixit.late_us - t.now_us)
         abts = t.peek(["ABTS"], taken.exchange)
         t.demand(abts is None, "FCVI-8.3-01", "the DUT gave up before FCVI_ULP_TIMEOUT", "ABTS", "patience", abts)
         answer(t, setup, taken)

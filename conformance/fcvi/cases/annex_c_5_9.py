@@ -115,7 +115,7 @@ def server_waits_for_resp2(t: Scenario) -> None:
     if t.params["end"] == "disconnect":
         _disconnect_before_t2(t, setup)
     elif t.params["end"] == "late":
-        t.wait(resp1.earliest_us + 2 * t.r_a_tov_us - 2 * t.pixit.late_us - t.now_us)
+        t.wait(resp1.began_us + 2 * t.r_a_tov_us - 2 * t.pixit.late_us - t.now_us)
         t.require(not setup.call.done, "FCVI-8.3-03", "VipConnectAccept returned before T2", "returned", "blocked")
         send_resp2(t, setup)
         resp3 = t.expect("CONNECT_RESP3", "FCVI-8.3-03", exchange=setup.exchange, why="after a RESP2 before T2")

@@ -466,11 +466,11 @@ def take_resp2(t: Scenario, setup: Setup, why: str) -> Received:
     that time, an ABTS at T3 in place of FCVI_CONNECT_RESP2 is no breach: then nothing can be said.
     """
     assert setup.rqst is not None
-    late = t.now_us - setup.rqst.time_us > t.pixit.early_us
+    late = t.now_us - setup.rqst.began_us > t.pixit.early_us
     wanted = ["CONNECT_RESP2", "ABTS"] if late else ["CONNECT_RESP2"]
     t.owed(lambda: t.peek(wanted, setup.exchange) is not None)
     first = t.peek(wanted, setup.exchange)
-    if first is not None and first.kind == "ABTS" and first.time_us >= setup.rqst.time_us + t.ulp_timeout_us - t.pixit.early_us:
+    if first is not None and first.kind == "ABTS" and first.time_us >= setup.rqst.began_us + t.ulp_timeout_us - t.pixit.early_us:
         raise Inconclusive("the DUT's FCVI_ULP_TIMEOUT for FCVI_CONNECT_RESP3 ended the setup before its FCVI_CONNECT_RESP2")
     return t.expect("CONNECT_RESP2", "FCVI-6.10.1-01", exchange=setup.exchange, within_us=0, why=why)
 
@@ -478,7 +478,7 @@ def take_resp2(t: Scenario, setup: Setup, why: str) -> Received:
 def before_t3(t: Scenario, setup: Setup, wanted_us: int) -> int:
     """As much of the wanted time as leaves the DUT's T3 alone (8.3)."""
     assert setup.rqst is not None
-    return max(0, min(wanted_us, setup.rqst.earliest_us + t.ulp_timeout_us - 2 * t.pixit.early_us - t.now_us))
+    return max(0, min(wanted_us, setup.rqst.began_us + t.ulp_timeout_us - 2 * t.pixit.early_us - t.now_us))
 
 
 def accept_request(t: Scenario, setup: Setup, flags: Optional[int] = None, reserved: int = 0) -> None:

@@ -362,11 +362,16 @@ class Scenario:
         after = len(self.frames())
         self.expectations.append(Expectation(words, requirement, frames, after, self.now_us, silence))
 
-    def expect_time(self, received: Seen, nominal_us: int, requirement: str, what: str, since: Optional[Seen] = None) -> None:
-        """The frame came at this time, within the PIXIT's tolerances. since: it counts from there; the page of the case says so."""
+    def expect_time(
+        self, received: Seen, nominal_us: int, requirement: str, what: str, since: Optional[Seen] = None, took_us: int = 0
+    ) -> None:
+        """The frame came at this time, within the PIXIT's tolerances. since: it counts from there; the page of the case says so.
+
+        took_us: that took so long, and the DUT may have counted from its begin.
+        """
         begin = str(since.numbers[-1]) if since is not None else ""
         self.note("expect_time", requirement, proof.Look("time", received, ""), wanted=(nominal_us,), words=begin)
-        self._timed(received.earliest_us, received.time_us, nominal_us, requirement, what, received)
+        self._timed(received.earliest_us, received.time_us, nominal_us, requirement, what, received, took_us)
 
     def expect_return(self, call: Call, after_us: int, requirement: str) -> None:
         """A call that returned by now did so no sooner than so long after it began.
@@ -380,10 +385,10 @@ class Scenario:
             self._timed(self.now_us, self.now_us, call.started_us + after_us, requirement, f"the return of {call.method}", None)
 
     def _timed(
-        self, low: int, high: int, nominal: int, requirement: str, what: str, at: Optional[Seen]
+        self, low: int, high: int, nominal: int, requirement: str, what: str, at: Optional[Seen], took_us: int = 0
     ) -> None:
         self.checked.add(requirement)
-        first, last = nominal - self.pixit.early_us, nominal + self.pixit.late_us
+        first, last = nominal - took_us - self.pixit.early_us, nominal + self.pixit.late_us
         if high < first or low > last:
             if self.own.real:
                 self.own.timed(self.pixit.jitter_us, first - high if high < first else low - last, self.now_us)

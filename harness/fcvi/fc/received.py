@@ -60,6 +60,11 @@ class Received:
     payload: bytes = b""
     taken: bool = False
     sequence: tuple[int, ...] = field(default_factory=tuple)
+    began_us: int = -1  # when the first of its frames came: the DUT may count from there as well (E55)
+
+    def __post_init__(self) -> None:
+        if self.began_us < 0:
+            self.began_us = self.earliest_us
 
     @property
     def last(self) -> codec.Frame:

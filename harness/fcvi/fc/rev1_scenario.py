@@ -97,9 +97,11 @@ class Rev1Scenario(Scenario):
             self.checked = counted
             self.expectations.pop()
 
-    def expect_time(self, received: Any, nominal_us: int, requirement: str, what: str, since: Any = None) -> None:
+    def expect_time(
+        self, received: Any, nominal_us: int, requirement: str, what: str, since: Any = None, took_us: int = 0
+    ) -> None:
         if self._counts(requirement):
-            super().expect_time(received, nominal_us, requirement, what, since)
+            super().expect_time(received, nominal_us, requirement, what, since, took_us)
 
     def finish(self, call: Any, requirement: str, within_us: Optional[int] = None, returns: Any = None) -> str:
         code = super().finish(call, requirement, within_us, returns)

@@ -11,7 +11,7 @@ from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
 from fcvi.engine.page_words import span
 from fcvi.engine.results import Finding, TraceFrame
-from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree
+from fcvi.engine.scenario import Failed, Inconclusive, Scenario as WireFree, Seen
 from fcvi.engine.upper_tester import Call, Unimplemented
 from . import codec, codes
 from .device_timers import DeviceTimers
@@ -308,7 +308,7 @@ class Scenario(WireFree):
         if received.kind != "ABTS" or received.exchange.originator != "dut":
             return False
         setup = (r for r in self.tester.inbox if r.exchange is received.exchange and r.kind == "CONNECT_RQST")
-        fires = max((r.earliest_us + self.r_a_tov_us - self.pixit.early_us for r in setup), default=None)
+        fires = max((r.began_us + self.r_a_tov_us - self.pixit.early_us for r in setup), default=None)
         if fires is None or received.time_us < fires:
             return False
         before = self.tester.trace[: received.numbers[0] - 1]
@@ -327,6 +327,13 @@ class Scenario(WireFree):
         ]  # fmt: skip
         asked = [us for us in self.disconnects if resp3 and resp3[-1] <= us <= received.time_us]
         return bool(asked) and received.time_us - resp3[-1] < self.ulp_timeout_us
+
+    def expect_time(
+        self, received: Seen, nominal_us: int, requirement: str, what: str, since: Optional[Seen] = None, took_us: int = 0
+    ) -> None:
+        if isinstance(since, Received):
+            took_us = since.time_us - since.began_us
+        super().expect_time(received, nominal_us, requirement, what, since, took_us)
 
     def start(self, method: str, **params: Any) -> Call:
         if method == "VipDisconnect":

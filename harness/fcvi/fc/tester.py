@@ -384,7 +384,8 @@ class Tester:
             if before is not None:
                 numbers, frames = [*(n for n, _ in before), number], [*(v for _, v in before), view]
                 payload = b"".join(v.payload for v in frames)
-        received = Received(kind, numbers, frames, exchange, arrived.time_us, arrived.earliest_us, payload)
+        began = min(arrived.earliest_us, self.trace[numbers[0] - 1].time_us)
+        received = Received(kind, numbers, frames, exchange, arrived.time_us, arrived.earliest_us, payload, began_us=began)
         connects = kind in ("CONNECT_RQST", "CONNECT_RESP1") and not self.edition  # Rev 1.0 has them in one frame (6.7)
         if len(frames) > 1 and connects and all(part.iu == kind for part in frames):
             self._check_connect(received)
