@@ -28,12 +28,22 @@ static void check_resp2(struct judged_frame *s)
                    s->far->frame);
 }
 
+/* The first frame of the originator has a name that the responder cannot have given. An ACK may repeat it where
+ * the next Sequence has the responder's own: that is the answer to an odd frame, which no rule is about. */
+static bool names_by_itself(const struct judged_frame *s, uint16_t seen)
+{
+    return s->who == 0 && seen != FC_X_ID_UNASSIGNED && fcvi_FC_First_Sequence(s->fc) &&
+           fcvi_FC_SEQ_CNT(s->fc) == 0 && s->f->kind != FCVI_KIND_LINK_CONTROL && !s->x->has_rx_id;
+}
+
 void mon_rules_5_8_rx_id(struct judged_frame *s)
 {
     struct exchange *x = s->x;
     uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
     bool answers = s->who == 1 || s->iu == FCVI_IU_CONNECT_RESP2;
     const struct side *own = &x->side[s->who], *far = &x->side[1u - s->who];
+    if (names_by_itself(s, seen))
+        x->two_answers = true;
     if (seen == FC_X_ID_UNASSIGNED || (s->who == 0 && !x->has_rx_id) || x->reused || x->two_answers)
         return;
     bool other = x->has_rx_id && x->rx_id != seen, ack = s->f->kind == FCVI_KIND_LINK_CONTROL;

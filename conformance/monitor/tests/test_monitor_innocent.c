@@ -100,6 +100,26 @@ START_TEST(an_end_that_is_not_marked_is_an_end)
 }
 END_TEST
 
+/* 5.8.1: A names an RX_ID by itself, which the ACK of B repeats; B gives its own with CONNECT_RESP1. Where A named
+ * nothing, B has changed its name. */
+START_TEST(who_acknowledges_a_name_of_the_originator_is_innocent)
+{
+    for (unsigned odd = 0; odd < 2; odd++) {
+        struct stream s = stream();
+        s.sof_i = FCVI_SOF_I2;
+        setup(&s, 0x1001, 7, HA, HB, 1);
+        if (odd)
+            put(s.frame[0].bytes, AT_RX_ID, 2, 0xFEFF);
+        struct made *f = frame(&s, 0xC0, B, A, 0, CONTEXT | FIRST | END | INITIATIVE | 0x400000, 0x1001, 0);
+        put(f->bytes, AT_SEQ_ID, 1, s.frame[0].bytes[AT_SEQ_ID]);
+        put(f->bytes, AT_RX_ID, 2, 0xFEFF);
+        insert_copy(&s, s.count, 2);
+        s.count--;
+        expect(&s, WHOLE, odd ? NULL : "FCVI-5.8.1-01", odd ? 0 : 3, "RESP1 with another RX_ID than the ACK");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("monitor innocent");
@@ -108,6 +128,7 @@ int main(void)
     tcase_add_test(t, a_late_handle_that_another_port_has_is_not_judged);
     tcase_add_test(t, a_handle_that_nobody_gave_is_a_breach);
     tcase_add_test(t, an_end_that_is_not_marked_is_an_end);
+    tcase_add_test(t, who_acknowledges_a_name_of_the_originator_is_innocent);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_ENV);
