@@ -28,8 +28,9 @@ static void check_resp2(struct judged_frame *s)
                    s->far->frame);
 }
 
-/* The first frame of the originator has a name that the responder cannot have given. An ACK may repeat it where
- * the next Sequence has the responder's own: that is the answer to an odd frame, which no rule is about. */
+/* The first frame of the originator has a name that the responder cannot have given. An ACK may repeat it
+ * where the next Sequence has the responder's own: that is the answer to an odd frame, which no rule is
+ * about. */
 static bool names_by_itself(const struct judged_frame *s, uint16_t seen)
 {
     return s->who == 0 && seen != FC_X_ID_UNASSIGNED && fcvi_FC_First_Sequence(s->fc) &&

@@ -100,8 +100,8 @@ START_TEST(an_end_that_is_not_marked_is_an_end)
 }
 END_TEST
 
-/* 5.8.1: A names an RX_ID by itself, which the ACK of B repeats; B gives its own with CONNECT_RESP1. Where A named
- * nothing, B has changed its name. */
+/* 5.8.1: A names an RX_ID by itself, which the ACK of B repeats; B gives its own with CONNECT_RESP1. Where A
+ * named nothing, B has changed its name. */
 START_TEST(who_acknowledges_a_name_of_the_originator_is_innocent)
 {
     for (unsigned odd = 0; odd < 2; odd++) {
