@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any, cast
 
 import pytest
+
+from fcvi.dut.ref import DirectDut
+from fcvi.engine import runner
+from fcvi.engine.target import Target, parse
+from fcvi.fc.build import RawFrame
 
 from ..conftest import FCVI, fcvi
 from ..engine.test_declaration import INDEPENDENT
@@ -120,3 +128,41 @@ def test_a_far_device_that_dies_is_an_error_of_nobody(tmp_path: Path) -> None:
     short.chmod(0o755)
     status, counts = pair("ref", f"exec:{short}", tmp_path / "short", "--select", "D.2.far/dut-server/far-first")
     assert status == 3 and counts["error"] == 1 and not counts["fail"]
+
+
+class Corrupting(DirectDut):
+    """The reference port, of whose frames of one kind each has wrong bits at one place."""
+
+    def __init__(self, kind: tuple[int, int], at: int, bits: int) -> None:
+        self._rule = kind, at, bits
+        super().__init__("corrupting")
+
+    def _frame(self, frame: RawFrame) -> None:
+        kind, at, bits = self._rule
+        data = bytearray(frame.data)
+        if len(data) > max(at, 28) and (data[0], data[28]) == kind:
+            data[at] ^= bits
+            frame = replace(frame, data=bytes(data))
+        super()._frame(frame)
+
+
+class _Neighbour:
+    """What --against would name."""
+
+    def __init__(self, *rule: Any) -> None:
+        self.rule = rule
+
+    def attach(self, **_how: Any) -> Corrupting:
+        return Corrupting(*self.rule)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", [(0x02, 0x10), (0x03, 0x18), (0x03, 0x19), (0x03, 0x1A), (0x02, 0x12), (0x03, 0x1B), (0x01, 0x00)])
+def test_whatever_the_far_device_sends_its_neighbour_is_not_accused(kind: tuple[int, int]) -> None:
+    """Any bit of any frame of one kind is wrong. The judged device conforms, so no verdict may be a fail."""
+    rng = Random(f"{kind}")
+    for at in rng.sample(range(60), 30):
+        rule = kind, at, 1 << rng.randrange(8)
+        options = runner.RunOptions(target=parse("ref"), against=cast(Target, _Neighbour(*rule)), select="D.2.far,5.3.4.far,C.5.far")
+        failed = [(r.id, r.reason) for r in runner.run(options).results if r.verdict.value in ("fail", "error")]
+        assert not failed, (rule, failed)
