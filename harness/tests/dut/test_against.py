@@ -163,6 +163,7 @@ def test_whatever_the_far_device_sends_its_neighbour_is_not_accused(kind: tuple[
     rng = Random(f"{kind}")
     for at in rng.sample(range(60), 30):
         rule = kind, at, 1 << rng.randrange(8)
-        options = runner.RunOptions(target=parse("ref"), against=cast(Target, _Neighbour(*rule)), select="D.2.far,5.3.4.far,C.5.far")
+        far = cast(Target, _Neighbour(*rule))
+        options = runner.RunOptions(target=parse("ref"), against=far, select="D.2.far,5.3.4.far,C.5.far")
         failed = [(r.id, r.reason) for r in runner.run(options).results if r.verdict.value in ("fail", "error")]
         assert not failed, (rule, failed)
