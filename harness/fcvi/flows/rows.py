@@ -60,7 +60,7 @@ def row(table: Table, flow: Flow, ident: int) -> Row:
     answered = sum(int(w.latencies) for w in ways)
     trips = round_trips(table, flow)
     hosts = [a[0] if a else "" for a in flow.addresses]
-    names = [table.names.get((flow.network, ident)) for ident in flow.ids]
+    names = [flow.port_names[side] or table.names.get((flow.network, flow.ids[side])) for side in (0, 1)]
     return {
         "connection": ident, "file": file_name(file), "first_frame": first, "last_frame": last,
         "first_time": flow.first_us / 1e6, "last_time": flow.last_us / 1e6, "network": flow.network,

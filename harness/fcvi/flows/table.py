@@ -30,6 +30,7 @@ _ELS = {
     0x52: "ADISC", 0x54: "FARP-REQ", 0x55: "FARP-REPLY", 0x60: "FAN", 0x61: "RSCN", 0x62: "SCR", 0x20: "PRLI", 0x21: "PRLO",
     0x13: "REC", 0x16: "FPIN", 0x18: "RDP",
 }  # fmt: skip
+_PORT_NAMES = {"PLOGI": (44, 8), "LOGO": (32, 8)}  # where they have that of their sender
 _BLS = {0x80: "NOP", 0x81: "ABTS", 0x82: "RMC", 0x84: "BA_ACC", 0x85: "BA_RJT", 0x86: "PRMT"}
 _LINK = {
     0xC0: "ACK_1", 0xC1: "ACK_0", 0xC2: "P_RJT", 0xC3: "F_RJT", 0xC4: "P_BSY", 0xC5: "F_BSY", 0xC6: "F_BSY", 0xC7: "LCR",
@@ -117,6 +118,7 @@ class Flow:
         self.findings: dict[tuple[str, str, str], int] = {}
         self.yielded = False  # refused, and the setup of the other Peer took its place (5.3.3)
         self.final = False  # the C table has forgotten what is under way
+        self.port_names: tuple[int, int] = (0, 0)  # of both, as logins before it showed them
         self.is_1999 = False  # of Rev 1.0
         self.said: Optional[int] = None  # the reason as Rev 1.0 numbers it (its Table 10)
 
@@ -124,6 +126,14 @@ class Flow:
     def confirmation(self) -> str:
         """The IU that ends its setup."""
         return "CONNECT_RESP2" if self.is_1999 else "CONNECT_RESP3"
+
+    def is_of(self, ident: int, port_name: int) -> bool:
+        """Whether the port with this N_Port_ID may be one of its own: another Port_Name is that of another port, as in captures of
+        several Fabrics."""
+        if ident not in self.ids:
+            return False
+        known = self.port_names[self.ids.index(ident)]
+        return not known or not port_name or known == port_name
 
     def add(self, step: Step) -> None:
         """Keep a frame, which belongs to it."""
@@ -278,6 +288,7 @@ class Table:
         if flow is None:
             c = self.scan.at(index)
             flow = self.flows[index] = Flow(int(index), int(c.network), (int(c.id[0]), int(c.id[1])))
+            flow.port_names = (self.names.get((flow.network, flow.ids[0]), 0), self.names.get((flow.network, flow.ids[1]), 0))
         return flow
 
     @staticmethod
@@ -443,8 +454,9 @@ class Table:
         if name == "RSCN":
             step.what["pages"] = [(data[i] & 3, number(data, i + 1, 3)) for i in range(28, len(data) - 3, 4)]
         self._event(step)
-        if name in ("LOGO", "PRLO") or (name == "PLOGI" and self._is_new_login(network, step)):
-            self._logout(network, step)
+        port_name = number(data, *_PORT_NAMES[name]) if name in _PORT_NAMES and len(data) >= sum(_PORT_NAMES[name]) else 0
+        if name in ("LOGO", "PRLO") or (name == "PLOGI" and self._is_new_login(network, step, port_name)):
+            self._logout(network, step, port_name)
         return step
 
     def _login(self, network: int, step: Step, data: bytes, asked: str) -> None:
@@ -481,16 +493,17 @@ class Table:
             self._moved += [(flow, flow.state, step) for flow in found if not flow.final and not flow.ended]
             self._end(step, found)
 
-    def _is_new_login(self, network: int, step: Step) -> bool:
+    def _is_new_login(self, network: int, step: Step, port_name: int) -> bool:
         """A PLOGI between ports that have a Connection open ends it (FC-FS: it logs out first)."""
-        return any(flow.state == "open" for flow in self.between(network, step.sender, step.target))
+        ends = (step.sender, step.target)
+        return any(flow.state == "open" and flow.is_of(step.sender, port_name) for flow in self.between(network, *ends))
 
-    def _logout(self, network: int, step: Step) -> None:
+    def _logout(self, network: int, step: Step, port_name: int) -> None:
         found = []
         for flow in self.flows.values():
             both = {step.sender, step.target} == set(flow.ids)
             fabric = step.target >= 0xFFFFF0 and step.sender in flow.ids
-            if flow.network == network and (both or fabric):
+            if flow.network == network and (both or fabric) and flow.is_of(step.sender, port_name):
                 found.append(flow)
         self._end(step, found, step.sender)
 

@@ -160,6 +160,19 @@ def test_a_port_name_that_two_n_port_ids_use_at_once_tells_no_port_from_another(
     assert cause.names == ("lost-request", "lost-resp1", "slow-accept", "port-silent")
 
 
+@pytest.mark.parametrize("command", [0x03, 0x05])
+def test_a_login_of_another_port_name_is_that_of_another_fabric(command: int, tmp_path: Path) -> None:
+    """A capture of two Fabrics: both have the N_Port_ID. PLOGI, and LOGO."""
+    frames = session()
+    to, by = (int.from_bytes(frames[0][1][at : at + 3], "big") for at in (1, 5))
+    at = frames[-1][0] + 1000
+    for name, causes in ((by, ["login-lost"]), (0x2100000000000077, [])):
+        body = parameters(name) if command == 0x03 else bytes(1) + by.to_bytes(3, "big") + name.to_bytes(8, "big")
+        again = [(at, els(command, to, by, 0x55, body)), (at + 50, els(0x02, by, to, 0x55, parameters(name + 1), reply=True))]
+        found, unknown = told(frames + again + chatter(at), tmp_path / f"{name:X}.pcap")
+        assert [c.name for c in found] == causes and not unknown
+
+
 def test_messages_that_are_answered_later_contradict_a_lost_login(tmp_path: Path) -> None:
     """An RSCN, and one Response that the capture lacks: the Connection goes on, and the notice adds nothing."""
     frames = session()
