@@ -1,9 +1,9 @@
 /* Requests: which call each is, what its answer tells of it, and what is there from reset to reset. */
 #include "api.h"
+#include "../lines/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOMENT_NS = 5 * 1000 * 1000, CONTROL_MOMENT_NS = 50 * 1000 * 1000 };
 
@@ -84,30 +84,23 @@ const char *api_within(void)
     return within;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t api_now_us(const struct api *api)
 {
-    return (now_ns() - api->since_ns) / 1000;
+    return (clock_ns() - api->since_ns) / 1000;
 }
 
 const char *api_enter(const char *call)
 {
     const char *before = within;
     within = call;
-    inside_ns = now_ns();
+    inside_ns = clock_ns();
     return before;
 }
 
 void api_leave(const char *before)
 {
     within = before;
-    returned_ns = now_ns();
+    returned_ns = clock_ns();
     inside_ns = returned_ns - inside_ns;
 }
 
@@ -198,7 +191,7 @@ static struct api *api_new(struct agent *a, bool alone)
     if (api == NULL)
         return NULL;
     api->a = a;
-    api->since_ns = now_ns();
+    api->since_ns = clock_ns();
     api->most_held = alone ? API_MOST_HELD : CONTROL_MOST_HELD;
     pthread_mutex_init(&api->lock, NULL);
     api->calls = (struct calls){.client = &a->client,

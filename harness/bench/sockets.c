@@ -4,6 +4,7 @@
  * Usage: bench_sockets [MESSAGES [SETUPS]] */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): accept4 */
 #include "../host/sockets.h"
+#include "../lines/clock.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,17 +16,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SIZE = 65536, DEPTH = 16, PORT = 29471, BARE_PORT = 29472, MICRO = 1000000, OFFER = 77 };
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static pid_t child; /* ends with this process */
 static struct sockets *wire;
@@ -51,7 +44,7 @@ struct end {
 
 static uint64_t now_us(void)
 {
-    return (uint64_t)(seconds() * MICRO);
+    return (uint64_t)(clock_seconds() * MICRO);
 }
 
 static void host_of(uint8_t out[16], unsigned last)
@@ -244,22 +237,22 @@ static void bare(unsigned messages, unsigned setups, double *transfer, double *s
     if (child == 0)
         bare_server(listening, messages, setups);
     int fd = bare_connect();
-    double start = seconds();
+    double start = clock_seconds();
     for (uint64_t sent = 0, all = (uint64_t)messages * SIZE; sent < all;) {
         ssize_t n = send(fd, buffer, sizeof buffer, 0);
         need(n > 0, "bare send");
         sent += (uint64_t)n;
     }
     need(recv(fd, buffer, 1, 0) == 1, "bare recv");
-    *transfer = seconds() - start;
+    *transfer = clock_seconds() - start;
     close(fd);
-    start = seconds();
+    start = clock_seconds();
     for (unsigned i = 0; i < setups; i++) {
         fd = bare_connect();
         need(send(fd, buffer, 1, 0) == 1 && recv(fd, buffer, 1, 0) == 1, "bare setup");
         close(fd);
     }
-    *setup = seconds() - start;
+    *setup = clock_seconds() - start;
     close(listening);
     (void)waitpid(child, NULL, 0);
     child = 0;
@@ -279,21 +272,21 @@ int main(int argc, char **argv)
     struct end e = begin(1);
     struct fcvi_completion c;
     connect_to(&e);
-    double start = seconds();
+    double start = clock_seconds();
     for (unsigned sent = 0, done = 0; done < messages; turn(&e)) {
         for (; sent < messages && sent - done < DEPTH; sent++)
             post(&e, FCVI_SEND, sent);
         while (fcvi_vip_done(e.port, now_us(), e.vi, false, &c) == VIP_SUCCESS)
             done++;
     }
-    double transfer = seconds() - start;
+    double transfer = clock_seconds() - start;
     (void)fcvi_vip_disconnect(e.port, now_us(), e.vi, 1);
-    start = seconds();
+    start = clock_seconds();
     for (unsigned i = 0; i < setups; i++) {
         connect_to(&e);
         (void)fcvi_vip_disconnect(e.port, now_us(), e.vi, 1);
     }
-    double setup = seconds() - start;
+    double setup = clock_seconds() - start;
     for (int i = 0; i < 5; i++)
         turn(&e);
     (void)waitpid(child, NULL, 0);

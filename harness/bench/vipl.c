@@ -3,6 +3,8 @@
  * interfaces that are joined FCoE and packet sockets. One line of JSON.
  *
  * Usage: bench_vipl ROUND-TRIPS MESSAGES [INTERFACE INTERFACE] */
+#include "../lines/clock.h"
+
 #include <vipl.h>
 
 #include <arpa/inet.h>
@@ -46,13 +48,6 @@ static void need(bool good, const char *what)
         kill(other, SIGTERM);
     fprintf(stderr, "bench_vipl: %s\n", what);
     exit(3);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* ---- VIPL ---- */
@@ -154,7 +149,7 @@ static void hear(int n)
 /* Two Sends are under way at a time. A credit for half of the Receives comes back as a Message of its own. */
 static double bulk(int messages)
 {
-    const double begin = seconds();
+    const double begin = clock_seconds();
     for (int i = 0, credits = 0; i < messages; i++) {
         if (rank == 0) {
             hear(i);
@@ -173,13 +168,13 @@ static double bulk(int messages)
         hear(0);
         hear(1);
     }
-    return seconds() - begin;
+    return clock_seconds() - begin;
 }
 
 static double there_and_back(int trips, bool polling)
 {
     polls = polling;
-    const double begin = seconds();
+    const double begin = clock_seconds();
     for (int i = 0; i < trips; i++) {
         if (rank == 1)
             say(SMALL);
@@ -188,7 +183,7 @@ static double there_and_back(int trips, bool polling)
             say(SMALL);
     }
     polls = false;
-    return seconds() - begin;
+    return clock_seconds() - begin;
 }
 
 /* ---- bare sockets ---- */
@@ -260,23 +255,23 @@ static void carry(int fd, bool out, int place, size_t length)
 
 static double bare_trips(int fd, int trips)
 {
-    const double begin = seconds();
+    const double begin = clock_seconds();
     for (int i = 0; i < trips; i++) {
         carry(fd, rank == 1, 0, SMALL);
         carry(fd, rank == 0, i % DEPTH, SMALL);
     }
-    return seconds() - begin;
+    return clock_seconds() - begin;
 }
 
 static double bare_bulk(int fd, int messages)
 {
-    const double begin = seconds();
+    const double begin = clock_seconds();
     for (int i = 0; i < messages; i++)
         carry(fd, rank == 1, i % DEPTH, LARGE);
     carry(fd, rank == 0, 0, 1);
     if (interfaces != NULL && rank == 1)
         carry(fd, false, 0, 1); /* the last word but one */
-    return seconds() - begin;
+    return clock_seconds() - begin;
 }
 
 int main(int argc, char **argv)

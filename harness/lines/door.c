@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): accept4 */
 #endif
 #include "door.h"
+#include "clock.h"
 #include "first.h"
 #include "owner.h"
 
@@ -46,13 +47,6 @@ struct door {
     int ready; /* the stranger who may come in; -1: none */
     struct stranger strangers[DOOR_STRANGERS];
 };
-
-static int64_t door_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- strangers ---- */
 
@@ -179,7 +173,7 @@ static bool door_accept(struct door *d, int served)
     struct epoll_event e = {.events = EPOLLIN, .data = {.u32 = (uint32_t)(s - d->strangers)}};
     s->fd = fd;
     s->have = 0;
-    s->until_ms = door_now_ms() + d->first_ms;
+    s->until_ms = clock_ms() + d->first_ms;
     door_from(s);
     if (epoll_ctl(d->events, EPOLL_CTL_ADD, fd, &e) != 0)
         door_dismiss(s, "");
@@ -228,7 +222,7 @@ void door_run(struct door *d, int served)
             newcomers = true;
     for (int i = 0; newcomers && i < DOOR_AT_ONCE && door_accept(d, served); i++)
         ;
-    const int64_t now = door_now_ms();
+    const int64_t now = clock_ms();
     for (int i = 0; i < DOOR_STRANGERS; i++)
         if (d->strangers[i].fd >= 0 && i != d->ready && d->strangers[i].until_ms <= now)
             door_refuse(&d->strangers[i], "silent for too long");

@@ -1,5 +1,6 @@
 /* See serve.h. */
 #include "serve.h"
+#include "clock.h"
 #include "leave.h"
 #include "reader.h"
 
@@ -12,17 +13,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FIRST_LINE_MS = 10000, SEND_S = 30, MOST_IDLE_S = 86400 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 enum event { READY, SILENT, ENDED };
 
@@ -33,7 +26,7 @@ static enum event await(const struct serve *o, int source, int64_t until)
         struct pollfd fds[] = {{.fd = source, .events = POLLIN},
                                {.fd = o->signals, .events = POLLIN},
                                {.fd = o->door != NULL ? door_fd(o->door) : -1, .events = POLLIN}};
-        int64_t left = until - now_ms();
+        int64_t left = until - clock_ms();
         int n = poll(fds, 3, left > 0 ? (int)left : 0);
         if (n < 0 && errno != EINTR)
             return ENDED;
@@ -72,7 +65,7 @@ static int serve(struct serve *o, int source, int sink, const char *said, size_t
     reader_begin(&reader);
     memcpy(reader_room(&reader, &room), said, length);
     for (bool open = length == 0 || reader_took(&reader, c, length); open && !c->failed;) {
-        enum event event = await(o, source, now_ms() + o->idle_ms);
+        enum event event = await(o, source, clock_ms() + o->idle_ms);
         if (event == ENDED)
             ended = true;
         else if (event == SILENT)

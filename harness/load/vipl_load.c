@@ -9,6 +9,7 @@
  * they are. */
 #include "../agent/provider.h"
 
+#include "../lines/clock.h"
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
 #include <vipl.h>
 
 enum {
@@ -95,13 +97,6 @@ static unsigned chance(struct worker *w, unsigned of)
     return (unsigned)(w->random >> 33) % of;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void pause_briefly(void)
 {
     const struct timespec t = {.tv_nsec = 200000};
@@ -166,7 +161,7 @@ static void join(struct worker *w, struct pair *p)
 {
     VIP_RETURN code[2] = {VIP_NOT_DONE, VIP_NOT_DONE};
     VIP_VI_ATTRIBUTES remote;
-    double limit = seconds() + LIMIT_S;
+    double limit = clock_seconds() + LIMIT_S;
     for (unsigned i = 0; i < 2; i++) {
         uint64_t mine[16], its[16];
         VIP_RETURN asked =
@@ -177,7 +172,7 @@ static void join(struct worker *w, struct pair *p)
         for (unsigned i = 0; i < 2; i++)
             if (code[i] == VIP_NOT_DONE)
                 code[i] = VipConnectPeerDone(p->end[i].vi, &remote);
-        HOLD(seconds() < limit + LIMIT_S, "a connection takes too long");
+        HOLD(clock_seconds() < limit + LIMIT_S, "a connection takes too long");
         w->calls += 2;
         if (code[0] == VIP_NOT_DONE || code[1] == VIP_NOT_DONE)
             pause_briefly();
@@ -409,12 +404,12 @@ static void register_notify(struct worker *w, struct end *e)
 
 static void drain(struct worker *w, struct pair *p)
 {
-    double limit = seconds() + LIMIT_S;
+    double limit = clock_seconds() + LIMIT_S;
     for (unsigned which = 0; which < 2; which++)
         for (unsigned recv = 0; recv < 2; recv++)
             while (p->end[which].count[recv] > 0)
                 if (!reap(w, p, which, recv)) {
-                    HOLD(seconds() < limit, "%u Descriptors of queue %u of pair %u never come",
+                    HOLD(clock_seconds() < limit, "%u Descriptors of queue %u of pair %u never come",
                          p->end[which].count[recv], recv, p->number);
                     pause_briefly();
                 }
@@ -449,17 +444,17 @@ static void replace(struct worker *w, struct pair *p)
 /* All that is under way arrives, as long as the connection holds. */
 static void settle(struct worker *w, struct pair *p)
 {
-    double limit = seconds() + LIMIT_S;
+    double limit = clock_seconds() + LIMIT_S;
     for (unsigned which = 0; which < 2; which++)
         while (p->connected && !p->abused &&
                (p->end[which].count[0] > 0 || p->end[!which].received < p->end[which].sent)) {
             bool any = p->end[which].count[0] > 0 && reap(w, p, which, 0);
             any = (p->end[!which].count[1] > 0 && reap(w, p, !which, 1)) || any;
             if (!any) {
-                HOLD(p->level == VIP_SERVICE_UNRELIABLE || seconds() < limit,
+                HOLD(p->level == VIP_SERVICE_UNRELIABLE || clock_seconds() < limit,
                      "message %u of %u of pair %u never comes", p->end[!which].received + 1,
                      p->end[which].sent, p->number);
-                if (p->level == VIP_SERVICE_UNRELIABLE && seconds() > limit - LIMIT_S + 1)
+                if (p->level == VIP_SERVICE_UNRELIABLE && clock_seconds() > limit - LIMIT_S + 1)
                     break; /* lost, which is right */
                 pause_briefly();
             }
@@ -673,11 +668,11 @@ int main(int argc, char **argv)
     open_nics();
     make_pairs();
     start((unsigned)threads);
-    double begin = seconds(), warm = (double)duration / 4;
+    double begin = clock_seconds(), warm = (double)duration / 4;
     long rss = 0, tasks = 0, now = 0;
-    while (seconds() < begin + (double)duration) {
+    while (clock_seconds() < begin + (double)duration) {
         usleep(100000);
-        if (rss == 0 && seconds() > begin + warm) {
+        if (rss == 0 && clock_seconds() > begin + warm) {
             rss = status_of("VmRSS:");
             tasks = status_of("Threads:");
         }

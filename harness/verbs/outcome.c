@@ -1,32 +1,25 @@
 /* What a call came to, and the forms of values that libibverbs has and the parameters of fcvi-agent have not.
  */
+#include "../lines/clock.h"
 #include "agent.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 uint64_t verbs_now_us(void)
 {
-    return now_ns() / 1000;
+    return clock_us();
 }
 
 void outcome_begin(struct outcome *o)
 {
-    *o = (struct outcome){.began_ns = now_ns()};
+    *o = (struct outcome){.began_ns = clock_ns()};
     errno = 0;
 }
 
 static void ended(struct outcome *o, int error)
 {
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns();
     o->error = error;
     o->us = (now - o->began_ns) / 1000;
     o->at_us = now / 1000;

@@ -10,10 +10,9 @@ from fcvi.fc.message import Message
 from fcvi.fc.received import Exchange, Received
 from fcvi.fc.scenario import Scenario
 
-from .annex_b_rules_1_3 import answer
 from .clause_6_requests import originate
 from conformance.fcvi.steps.connection import REGISTRY, STATE, Setup
-from conformance.fcvi.steps.message_checks import Taken, take_request
+from conformance.fcvi.steps.message_checks import Taken, answer, take_request
 from conformance.fcvi.steps.messages import (
     IN_ORDER,
     LEVELS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fcvi.engine.case import case
 from fcvi.fc.scenario import Scenario
 
-from .annex_b_rules_1_3 import RELIABLE, answer
+from conformance.fcvi.steps.message_checks import answer
+from .annex_b_rules_1_3 import RELIABLE
 from .clause_6_requests import originate
 from conformance.fcvi.steps.connection import REGISTRY
 from conformance.fcvi.steps.messages import (

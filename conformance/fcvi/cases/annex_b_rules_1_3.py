@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fcvi.engine.case import case
 from fcvi.fc.message import Message
 from fcvi.fc.scenario import Scenario
@@ -11,7 +9,7 @@ from fcvi.fc.scenario import Scenario
 from conformance.fcvi.steps.lossy_line import Line
 from .clause_6_requests import originate
 from conformance.fcvi.steps.connection import REGISTRY, TRANSPORT_ERROR, disconnect_and_answer
-from conformance.fcvi.steps.message_checks import respond, respond_with
+from conformance.fcvi.steps.message_checks import answer
 from conformance.fcvi.steps.messages import (
     IN_ORDER,
     OUT_OF_ORDER,
@@ -104,14 +102,6 @@ def responses_after_error(t: Scenario) -> None:
     after = t.call("mem.read", mem=region.mem, offset=0, length=64).text("hex")
     t.require(after == before, "FCVI-8.4.2-f1", "a late FCVI_READ_RESP was placed", after[:16], before[:16])
     expect_error(t, setup, "FCVI-8.2-e1", "and stays there", 0)
-
-
-def answer(t: Scenario, setup: Any, taken: Any) -> None:
-    """The tester's response, whatever the operation."""
-    if taken.message.op == "rdma-read":
-        respond_with(t, setup, taken, t.rng.randbytes(taken.message.total or 0))
-    else:
-        respond(t, setup, taken)
 
 
 @case(
@@ -236,4 +226,4 @@ def descriptor_in_error(t: Scenario) -> None:
     line.transport_error(2, "FCVI-B-R3a")
 
 
-__all__ = ["Message", "RELIABLE", "REASONS", "answer", "lose_message"]
+__all__ = ["Message", "RELIABLE", "REASONS", "lose_message"]

@@ -10,7 +10,7 @@ from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import Line
 from conformance.fcvi.steps.connection import REGISTRY, Setup, send_disconnect_resp
-from conformance.fcvi.steps.message_checks import Taken, respond, respond_with, take_request
+from conformance.fcvi.steps.message_checks import Taken, answer, respond, take_request
 from conformance.fcvi.steps.messages import (
     expect_error,
     expect_good,
@@ -61,14 +61,6 @@ def _open_now(t: Scenario, setup: Setup, messages: list[Message], limit: int, ot
     return taken
 
 
-def _answer(t: Scenario, setup: Setup, taken: Taken) -> None:
-    """The response to a Message, with the data of a Read."""
-    if taken.message.op == "rdma-read":
-        respond_with(t, setup, taken, t.rng.randbytes(taken.message.total or 0))
-    else:
-        respond(t, setup, taken)
-
-
 _DEPTHS: list[tuple[str, dict[str, Any], int]] = [("depth-0", {}, 0), ("depth-1", {}, 1), ("depth-3", {}, 3)]
 
 
@@ -105,7 +97,7 @@ def streams(t: Scenario) -> None:
         return sum(c.vi == setup.vi and c.queue == "send" for c in t.completions)
 
     while open_now:
-        _answer(t, setup, open_now.pop(0))
+        answer(t, setup, open_now.pop(0))
         answers += 1
         early = complete() - answers
         t.require(early <= 0, "FCVI-E-02", "a Descriptor completed before its response", early, "none")

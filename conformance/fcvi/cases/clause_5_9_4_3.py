@@ -11,11 +11,11 @@ from fcvi.fc.received import Received
 from fcvi.fc.scenario import Scenario
 
 from conformance.fcvi.steps.lossy_line import Line
-from .annex_b_rules_1_3 import RELIABLE, answer
+from .annex_b_rules_1_3 import RELIABLE
 from .clause_6_requests import originate
 from .clause_6_responses import take_read_response
 from conformance.fcvi.steps.connection import REGISTRY, Setup, ask_to_disconnect, check_state, send_disconnect_resp
-from conformance.fcvi.steps.message_checks import in_all, respond, respond_with
+from conformance.fcvi.steps.message_checks import answer, in_all, respond, respond_with
 from conformance.fcvi.steps.messages import (
     OUT_OF_ORDER,
     RD,

@@ -10,10 +10,10 @@ from fcvi.fc.scenario import Scenario
 from conformance.covering import Row, covering_rows
 from conformance.fcvi.legality import EVENT, LINK_EVENTS
 from conformance.fcvi.steps.connection import REGISTRY, check_state
-from conformance.fcvi.steps.neighbours import FABRIC, POINT_TO_POINT, PRIVATE_LOOP, PUBLIC_LOOP, no_fc_vi
+from conformance.fcvi.steps.neighbours import FABRIC, POINT_TO_POINT, PRIVATE_LOOP, PUBLIC_LOOP
 from conformance.fcvi.steps.traffic import both_ways
 
-from .clause_7_7_1 import again, connect_as, ended, logged_out_by, silent
+from .clause_7_7_1 import again, connect_as, ended, logged_out_by, point_to_point, silent
 from .clause_7_7_3 import private_loop_validated
 from .clause_7_7_4 import public_loop_validated
 from .clause_7_7_5 import fabric_login_again
@@ -72,15 +72,7 @@ def _reset(t: Scenario, requirement: str) -> None:
     t.control("a Message passed each way after LR")
 
 
-def _point_to_point(t: Scenario) -> None:
-    setup = connect_as(t)
-    t.link_event("nos")
-    no_fc_vi(t, t.r_a_tov_us // 10, "FCVI-7.7.2-02", "after NOS/OLS, before PLOGI")
-    ended(t, setup.vi, "FCVI-7.7.2-01")
-    again(t, "FCVI-7.7.2-02")
-
-
 _EVENTS: dict[str, Callable[[Scenario], None]] = {
-    POINT_TO_POINT: _point_to_point, FABRIC: fabric_login_again, PRIVATE_LOOP: private_loop_validated,
+    POINT_TO_POINT: point_to_point, FABRIC: fabric_login_again, PRIVATE_LOOP: private_loop_validated,
     PUBLIC_LOOP: public_loop_validated,
 }  # fmt: skip

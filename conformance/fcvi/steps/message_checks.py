@@ -177,6 +177,14 @@ def respond_with(t: Scenario, setup: Setup, taken: Taken, data: bytes, cut: Cut 
     t.settle()
 
 
+def answer(t: Scenario, setup: Setup, taken: Taken) -> None:
+    """The response to a Message, with the data of a Read."""
+    if taken.message.op == "rdma-read":
+        respond_with(t, setup, taken, t.rng.randbytes(taken.message.total or 0))
+    else:
+        respond(t, setup, taken)
+
+
 def response_header(setup: Setup, taken: Taken, flags: int = 0) -> dict[str, int]:
     """Device_Header of a Message Response."""
     return {"FCVI_HANDLE": setup.dut_handle, "FCVI_MSG_ID": taken.message.number, "FCVI_FLAGS": flags}

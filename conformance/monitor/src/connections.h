@@ -113,6 +113,9 @@ static inline struct endpoint *mon_endpoint_known(struct judged_frame *s)
     mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
     return NULL;
 }
+/** An answer belongs to the request seen (number of its frame, 0: none): by the Exchange where that is
+ * certain, else because a setup tells that its handle and the request's are the two of one Connection. */
+bool mon_endpoint_linked(struct judged_frame *s, uint64_t request, uint32_t handle);
 /** A setup under way makes room for another Exchange: how it ends will not be known. */
 void mon_connection_lost(struct fcvi_monitor *m, const struct exchange *x);
 /** Take handles and attributes out of the parts of a connect payload. */

@@ -39,6 +39,16 @@ bool mon_endpoint_ask(struct judged_frame *s)
            e->bound > s->m->last_gap && !e->tainted && e->peer == s->s_id && !mon_endpoint_gone(s, e);
 }
 
+bool mon_endpoint_linked(struct judged_frame *s, uint64_t request, uint32_t handle)
+{
+    if (mon_exact(s->m, s->x))
+        return request != 0;
+    if (request == 0 || s->x->headless)
+        return false;
+    const struct endpoint *e = mon_endpoint_known(s);
+    return e != NULL && e->peer_handle == handle;
+}
+
 /* ---- the connect payload, of which a frame holds all or a part (E44) ---- */
 
 /* A field of the payload: the byte of the frame in which it begins, 0 when this frame lacks any of it. */

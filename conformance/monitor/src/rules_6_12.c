@@ -147,18 +147,6 @@ static void request(struct judged_frame *s)
     mon_connection_closed(s, mine);
 }
 
-/* Without a whole view: the handles of request and response are those of one Connection. */
-static bool linked(struct judged_frame *s)
-{
-    const struct disconnect_facts *d = &s->x->disconnect;
-    if (mon_exact(s->m, s->x))
-        return d->rqst != 0;
-    if (d->rqst == 0 || s->x->headless)
-        return false;
-    const struct endpoint *e = mon_endpoint_known(s);
-    return e != NULL && e->peer_handle == d->handle;
-}
-
 /* FCVI-5.9.4.6-04, -06, 6.13.2-11: the responder repeats what it received. */
 static void repeat(struct judged_frame *s)
 {
@@ -213,7 +201,7 @@ static void response(struct judged_frame *s)
                    0);
         return;
     }
-    if (!linked(s)) {
+    if (!mon_endpoint_linked(s, s->x->disconnect.rqst, s->x->disconnect.handle)) {
         mon_unjudged(s->m, FCVI_UNJUDGED_REQUEST, s->in->number);
         return;
     }

@@ -115,17 +115,9 @@ static void request(struct judged_frame *s)
 
 /* ---- responses ---- */
 
-/* The response belongs to the request seen: by the Exchange where that is certain, else because a setup tells
- * that its handle and the request's are the two of one Connection. */
 bool mon_message_linked(struct judged_frame *s)
 {
-    const struct message_facts *t = &s->x->message;
-    if (mon_exact(s->m, s->x))
-        return t->request != 0;
-    if (t->request == 0 || s->x->headless)
-        return false;
-    const struct endpoint *e = mon_endpoint_known(s);
-    return e != NULL && e->peer_handle == t->handle;
+    return mon_endpoint_linked(s, s->x->message.request, s->x->message.handle);
 }
 
 /* FCVI-6.3.2-02, 6.5.2-02, 6.7.2-02: the handle that the requester gave for the Connection of the request. */

@@ -69,7 +69,8 @@ def _argument(text: str) -> Limits:
         raise ArgumentTypeError(str(error)) from None
 
 
-def _window(text: str) -> int:
+def positive_ms(text: str) -> int:
+    """Milliseconds, up to an hour."""
     from argparse import ArgumentTypeError
 
     found = number(text, 1, 3_600_000)
@@ -81,7 +82,7 @@ def _window(text: str) -> int:
 def add_reorder(parser: Any) -> None:
     """--reorder, of the commands that look at frames one after the other."""
     parser.add_argument(
-        "--reorder", type=_window, default=Wishes.reorder, metavar="MS",
+        "--reorder", type=positive_ms, default=Wishes.reorder, metavar="MS",
         help="Take records in the order of their times, where they are no more than so many milliseconds apart.",
     )  # fmt: skip
 

@@ -31,11 +31,11 @@ import sys
 from contextlib import nullcontext
 
 from fcvi.capture import confined, filter_options
-from fcvi.capture.limits import Limits, Wishes, add_options, add_reorder
+from fcvi.capture.limits import Limits, Wishes, add_options, add_reorder, positive_ms
 from fcvi.capture.scan import EDITIONS, Order, Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, paint_for
-from fcvi.engine.words import complain, file_name, number, printable, why
+from fcvi.engine.words import complain, file_name, printable, why
 from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def add_parser(commands: Any) -> None:
         "order (each once, as sent), once (the Fabric delivers none twice), or whole for all of it.",
     )  # fmt: skip
     unknown = "(default: taken for 10000, and no breach is judged by it)."
-    p.add_argument("--r-a-tov", type=_positive, default=Arguments.r_a_tov, metavar="MS",
+    p.add_argument("--r-a-tov", type=positive_ms, default=Arguments.r_a_tov, metavar="MS",
                    help=f"R_A_TOV of the ports is this {unknown}")  # fmt: skip
     what = "The files are captures (the default) or hexadecimal dumps, as `fcvi decode` reads them."
     p.add_argument("--from", dest="form", choices=("capture", "hex"), default=Arguments.form, help=what)
@@ -127,15 +127,6 @@ def _trust(value: str) -> int:
     if not words <= set(_TRUST):
         raise ArgumentTypeError(f"must be of {', '.join(_TRUST)}, or whole")
     return sum(_TRUST[word] for word in words)
-
-
-def _positive(value: str) -> int:
-    from argparse import ArgumentTypeError
-
-    found = number(value, 1, 3600000)
-    if found is None:
-        raise ArgumentTypeError("must be between 1 and 3600000 ms")
-    return found
 
 
 class Tally:

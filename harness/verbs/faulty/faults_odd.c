@@ -1,4 +1,5 @@
 /* Providers that are odd and conform: no case may fail one. */
+#include "../../lines/clock.h"
 #include "faults.h"
 
 #include <errno.h>
@@ -12,13 +13,6 @@
     }
 
 enum { LATE = 512, LATE_US = 15000, SLOW_NS = 2 * 1000 * 1000 };
-
-static uint64_t now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* ---- completions ---- */
 
@@ -52,10 +46,10 @@ static int late_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     while (late_count < LATE && layer_plain.poll_cq(cq, 1, &one) == 1) {
         late[late_count].cq = cq;
         late[late_count].wc = one;
-        late[late_count++].at_us = now_us();
+        late[late_count++].at_us = clock_us();
     }
     for (size_t i = 0; i < late_count; i++) {
-        if (late[i].cq == cq && got < count && now_us() - late[i].at_us >= LATE_US)
+        if (late[i].cq == cq && got < count && clock_us() - late[i].at_us >= LATE_US)
             wc[got++] = late[i].wc;
         else
             late[kept++] = late[i];
