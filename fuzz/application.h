@@ -19,7 +19,7 @@ struct program {
     const uint8_t *at, *end;
 };
 
-static inline uint8_t take(struct program *p)
+static inline uint8_t next_byte(struct program *p)
 {
     return p->at < p->end ? *p->at++ : 0;
 }
@@ -80,8 +80,8 @@ static inline void demand_state(struct side *s, const struct fcvi_event *e)
 }
 
 /* A Descriptor. side: both. The cookie is the number of the Descriptor and its slot. */
-static inline bool post_at(struct side side[PORTS], uint64_t now, struct side *s, uint32_t vi, uint8_t how,
-                           uint8_t length)
+static inline bool side_post(struct side side[PORTS], uint64_t now, struct side *s, uint32_t vi, uint8_t how,
+                             uint8_t length)
 {
     static struct fcvi_descriptor d;
     const struct side *other = &side[s == &side[0]];
@@ -108,32 +108,32 @@ static inline bool post_at(struct side side[PORTS], uint64_t now, struct side *s
 }
 
 /* There is a VI. */
-static inline void begin(struct side *s, uint32_t vi, const struct fcvi_attributes *a)
+static inline void side_begin(struct side *s, uint32_t vi, const struct fcvi_attributes *a)
 {
     s->state[vi] = FCVI_STATE_IDLE;
     s->next[vi][0] = s->next[vi][1] = s->sending[vi] = 0;
     s->reliable[vi] = a->reliability != FCVI_UNRELIABLE;
 }
 
-static inline void create_vi(struct side *s, uint64_t now, const struct fcvi_attributes *a)
+static inline void side_create_vi(struct side *s, uint64_t now, const struct fcvi_attributes *a)
 {
     uint32_t vi;
     if (fcvi_vip_create_vi(s->port, now, a, &vi) == VIP_SUCCESS)
-        begin(s, vi, a);
+        side_begin(s, vi, a);
 }
 
 /* Memory full of Messages, and two VIs. */
-static inline void furnish_side(struct side *s, unsigned i, const struct fcvi_attributes *a)
+static inline void side_furnish(struct side *s, unsigned i, const struct fcvi_attributes *a)
 {
     fcvi_vip_register_mem(s->port, 0, REGION, true, true, &s->mem, &s->va, &s->handle);
     uint8_t *bytes = fcvi_port_memory(s->port, s->mem, 0, REGION);
     for (uint32_t k = 0; k < REGION; k++)
         bytes[k] = (uint8_t)(i * 50 + k * 3);
     for (unsigned k = 0; k + 1 < VIS; k++)
-        create_vi(s, 0, a);
+        side_create_vi(s, 0, a);
 }
 
-static inline uint64_t *room(size_t size)
+static inline uint64_t *zeroed(size_t size)
 {
     uint64_t *block = calloc(1, size);
     DEMAND(block != NULL);

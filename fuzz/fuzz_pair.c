@@ -152,13 +152,13 @@ static struct fcvi_address address(unsigned i)
 
 static void post(struct pair *p, struct side *s, uint32_t vi, uint8_t how, uint8_t length)
 {
-    post_at(p->side, fcvi_fabric_now(p->fabric), s, vi, how, how % 4 == FCVI_RECV ? 0 : length);
+    side_post(p->side, fcvi_fabric_now(p->fabric), s, vi, how, how % 4 == FCVI_RECV ? 0 : length);
 }
 
 /* Messages one after the other, each with its number, and as many Descriptors to receive them. */
 static void exchange(struct pair *p, struct side *s, uint32_t vi)
 {
-    uint8_t how = take(&p->program), length = take(&p->program);
+    uint8_t how = next_byte(&p->program), length = next_byte(&p->program);
     for (unsigned i = 0; i <= (how >> 1 & 3u); i++) {
         post(p, &p->side[s == &p->side[0]], vi, FCVI_RECV, 0);
         post(p, s, vi, IMMEDIATE | (how & 1 ? FCVI_RDMA_WRITE : FCVI_SEND), length);
@@ -167,9 +167,9 @@ static void exchange(struct pair *p, struct side *s, uint32_t vi)
 
 static void create(struct pair *p, struct side *s, uint64_t now)
 {
-    uint8_t how = take(&p->program);
+    uint8_t how = next_byte(&p->program);
     struct fcvi_attributes a = {.reliability = (uint8_t)(1 + how % 3), .pipeline_depth = how >> 2 & 3};
-    create_vi(s, now, &a);
+    side_create_vi(s, now, &a);
 }
 
 static void call(struct pair *p, struct side *s, uint64_t now)
@@ -178,7 +178,7 @@ static void call(struct pair *p, struct side *s, uint64_t now)
     struct fcvi_address here = address(own), there = address(!own);
     struct fcvi_attributes a;
     struct fcvi_completion c;
-    uint8_t how = take(&p->program);
+    uint8_t how = next_byte(&p->program);
     uint32_t vi = how >> 4 & 3;
     switch (how % 16) {
     case 0:
@@ -188,7 +188,7 @@ static void call(struct pair *p, struct side *s, uint64_t now)
         fcvi_vip_connect_wait(s->port, now, &here, FCVI_NEVER, 1);
         break;
     case 2:
-        fcvi_vip_connect_request(s->port, now, vi, &here, &there, take(&p->program) * 64u, 2);
+        fcvi_vip_connect_request(s->port, now, vi, &here, &there, next_byte(&p->program) * 64u, 2);
         break;
     case 3:
         fcvi_vip_connect_accept(s->port, now, s->conn, vi, 3);
@@ -200,7 +200,7 @@ static void call(struct pair *p, struct side *s, uint64_t now)
         fcvi_vip_disconnect(s->port, now, vi, 4);
         break;
     case 6:
-        fcvi_vip_connect_peer_request(s->port, now, vi, &here, &there, 1 + take(&p->program) * 64u);
+        fcvi_vip_connect_peer_request(s->port, now, vi, &here, &there, 1 + next_byte(&p->program) * 64u);
         break;
     case 7:
         fcvi_vip_connect_peer_done(s->port, now, vi, &a);
@@ -210,14 +210,14 @@ static void call(struct pair *p, struct side *s, uint64_t now)
         break;
     case 9: /* ends logins without a frame that the monitor would see */
         fcvi_monitor_forget(p->watch.monitor);
-        fcvi_port_link(s->port, now, (enum fcvi_link)(take(&p->program) % 5));
+        fcvi_port_link(s->port, now, (enum fcvi_link)(next_byte(&p->program) % 5));
         break;
     case 10:
         exchange(p, s, vi);
         break;
     default: {
-        uint8_t bits = take(&p->program);
-        post(p, s, vi, bits, take(&p->program));
+        uint8_t bits = next_byte(&p->program);
+        post(p, s, vi, bits, next_byte(&p->program));
         break;
     }
     }
@@ -227,8 +227,8 @@ static void call(struct pair *p, struct side *s, uint64_t now)
  * soon as it is asked, if that is before the client gives up. */
 static void meet(struct pair *p)
 {
-    uint32_t vi = take(&p->program) % VIS;
-    unsigned client = take(&p->program) & 1;
+    uint32_t vi = next_byte(&p->program) % VIS;
+    unsigned client = next_byte(&p->program) & 1;
     struct side *c = &p->side[client], *s = &p->side[!client];
     struct fcvi_address here = address(client), there = address(!client);
     uint64_t now = fcvi_fabric_now(p->fabric);
@@ -243,7 +243,7 @@ static void meet(struct pair *p)
 
 static void disturb(struct pair *p)
 {
-    uint8_t how = take(&p->program), which = take(&p->program);
+    uint8_t how = next_byte(&p->program), which = next_byte(&p->program);
     if (how >= 240) {
         fcvi_fabric_rule_clear(p->fabric, fcvi_fabric_now(p->fabric), which % 8);
         return;
@@ -253,7 +253,7 @@ static void disturb(struct pair *p)
     rule.opcode = which & 0x80 ? which & 0x1F : FCVI_FABRIC_ANY_BYTE;
     rule.skip = which & 3;
     rule.count = 1 + (which >> 2 & 3);
-    rule.delay_us = (uint64_t)take(&p->program) * 16;
+    rule.delay_us = (uint64_t)next_byte(&p->program) * 16;
     p->watch.outlived |= rule.action == FCVI_ACT_HOLD || rule.delay_us >= R_A_TOV / 2;
     fcvi_fabric_rule_add(p->fabric, &rule);
 }
@@ -279,17 +279,17 @@ static void make(struct blocks *b, uint8_t setting)
 {
     struct fcvi_fabric_config fc = fabric_config(setting);
     size_t size = fcvi_fabric_size(&fabric_limits), port_size = fcvi_port_size(&port_limits);
-    b->fabric = room(size);
+    b->fabric = zeroed(size);
     struct fcvi_fabric *fabric = fcvi_fabric_init(b->fabric, size, &fabric_limits, &fc);
     DEMAND(fabric != NULL);
     for (unsigned i = 0; i < PORTS; i++) {
         struct fcvi_port_config c = port_config(i, setting);
-        b->port[i] = room(port_size);
+        b->port[i] = zeroed(port_size);
         struct fcvi_port *port = fcvi_port_init(b->port[i], port_size, &port_limits, &c);
         DEMAND(port != NULL && fcvi_fabric_attach(fabric, &c.self, FCVI_PLACE_FABRIC) == i);
         fcvi_port_link(port, 0, FCVI_LINK_UP);
     }
-    b->monitor = room(fcvi_monitor_size(&watch_limits));
+    b->monitor = zeroed(fcvi_monitor_size(&watch_limits));
     watch_begin(&b->watch, b->monitor, R_A_TOV);
 }
 
@@ -313,7 +313,7 @@ static void furnish(struct blocks *b, uint8_t level)
         .reliability = level != 0 ? level : 1, .rdma_write = true, .max_transfer_size = 2048};
     a.rdma_read = a.reliability > 1;
     for (unsigned i = 0; i < PORTS; i++)
-        furnish_side(&p.side[i], i, &a);
+        side_furnish(&p.side[i], i, &a);
     if (level != 0)
         meet(&p);
     for (unsigned i = 0; i < PORTS; i++)
@@ -336,7 +336,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct blocks fresh[SETTINGS], running;
     struct program program = {data, data + size};
-    uint8_t setting = take(&program);
+    uint8_t setting = next_byte(&program);
     if (running.fabric == NULL)
         make(&running, 0);
     if (fresh[setting].fabric == NULL) {
@@ -347,7 +347,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pair p = pair_of(&running);
     p.program = program;
     for (int steps = 0; p.program.at < p.program.end && steps < MOST_STEPS; steps++) {
-        uint8_t what = take(&p.program);
+        uint8_t what = next_byte(&p.program);
         if (what < 64)
             run(&p, (uint64_t)what * what);
         else if (what < 80)

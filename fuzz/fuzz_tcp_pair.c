@@ -294,7 +294,7 @@ static struct fcvi_address address(unsigned i)
 
 static bool post(struct pair *p, struct side *s, uint32_t vi, uint8_t how, uint8_t length)
 {
-    return post_at(p->side, p->now, s, vi, how, length);
+    return side_post(p->side, p->now, s, vi, how, length);
 }
 
 static void meanwhile(struct pair *p, struct side *s, uint32_t vi)
@@ -311,7 +311,7 @@ static void exchange(struct pair *p, struct side *s, uint32_t vi)
     /* half of what fills one or two segments of 128 bytes, and a little more and less */
     static const uint8_t edges[] = {52, 44, 104, 88, 51, 53, 43, 45};
     struct side *other = &p->side[s == &p->side[0]];
-    uint8_t how = take(&p->program), length = take(&p->program);
+    uint8_t how = next_byte(&p->program), length = next_byte(&p->program);
     if (how >> 6 & 1)
         length = edges[length % sizeof edges];
     uint8_t op = vi < VIS && s->reliable[vi] ? ops[how & 3] : FCVI_SEND;
@@ -340,21 +340,21 @@ static void call(struct pair *p, struct side *s)
     struct fcvi_address here = address(own), there = address(!own);
     struct fcvi_attributes a;
     struct fcvi_completion c;
-    uint8_t how = take(&p->program);
+    uint8_t how = next_byte(&p->program);
     uint32_t vi = how >> 4 & 3;
     enum { DONE = 8, EXCHANGE = 10 };
     unsigned what = p->tame ? EXCHANGE : how % 16;
     p->spoiled |= what != EXCHANGE && what != DONE;
     switch (what) {
     case 0:
-        a = attributes(take(&p->program));
-        create_vi(s, p->now, &a);
+        a = attributes(next_byte(&p->program));
+        side_create_vi(s, p->now, &a);
         break;
     case 1:
-        fcvi_vip_connect_wait(s->port, p->now, &here, take(&p->program) * MS + 1, 1);
+        fcvi_vip_connect_wait(s->port, p->now, &here, next_byte(&p->program) * MS + 1, 1);
         break;
     case 2:
-        fcvi_vip_connect_request(s->port, p->now, vi, &here, &there, take(&p->program) * MS, 2);
+        fcvi_vip_connect_request(s->port, p->now, vi, &here, &there, next_byte(&p->program) * MS, 2);
         break;
     case 3:
         fcvi_vip_connect_accept(s->port, p->now, s->conn, vi, 3);
@@ -366,7 +366,7 @@ static void call(struct pair *p, struct side *s)
         fcvi_vip_disconnect(s->port, p->now, vi, 4);
         break;
     case 6:
-        fcvi_vip_connect_peer_request(s->port, p->now, vi, &here, &there, 1 + take(&p->program) * MS);
+        fcvi_vip_connect_peer_request(s->port, p->now, vi, &here, &there, 1 + next_byte(&p->program) * MS);
         break;
     case 7:
         fcvi_vip_connect_peer_done(s->port, p->now, vi, &a);
@@ -382,8 +382,8 @@ static void call(struct pair *p, struct side *s)
         exchange(p, s, vi);
         break;
     default: {
-        uint8_t bits = take(&p->program);
-        post(p, s, vi, bits, take(&p->program));
+        uint8_t bits = next_byte(&p->program);
+        post(p, s, vi, bits, next_byte(&p->program));
         break;
     }
     }
@@ -392,7 +392,7 @@ static void call(struct pair *p, struct side *s)
 /* Two VIs of the same number are connected, which the rest of the program can then use. */
 static void meet(struct pair *p, size_t piece)
 {
-    uint8_t how = take(&p->program);
+    uint8_t how = next_byte(&p->program);
     uint32_t vi = how % VIS;
     unsigned client = how >> 2 & 1;
     struct side *c = &p->side[client], *s = &p->side[!client];
@@ -407,7 +407,7 @@ static void meet(struct pair *p, size_t piece)
 
 static void disturb(struct pair *p, uint8_t what)
 {
-    uint8_t where = take(&p->program);
+    uint8_t where = next_byte(&p->program);
     unsigned which = where % LINKS, from = where >> 3 & 1;
     p->spoiled = true;
     struct link *l = &p->link[which];
@@ -418,18 +418,18 @@ static void disturb(struct pair *p, uint8_t what)
         reset(p, l, PORTS);
     else if (what >= 10 && l->used && w->count > 0) {
         p->hostile = true;
-        size_t at = (w->first + (take(&p->program) | (where >> 4) << 8) % w->count) % FIFO;
-        fifo[which][from][at] ^= take(&p->program) | 1;
+        size_t at = (w->first + (next_byte(&p->program) | (where >> 4) << 8) % w->count) % FIFO;
+        fifo[which][from][at] ^= next_byte(&p->program) | 1;
     }
 }
 
 static void step(struct pair *p)
 {
-    uint8_t what = take(&p->program);
+    uint8_t what = next_byte(&p->program);
     if (what < 32) {
-        pass(p, (uint64_t)what * what * 100, 1 + (size_t)take(&p->program) * 8);
+        pass(p, (uint64_t)what * what * 100, 1 + (size_t)next_byte(&p->program) * 8);
     } else if (what < 64) {
-        uint8_t where = take(&p->program);
+        uint8_t where = next_byte(&p->program);
         settle(p, FCVI_STREAM_WINDOW);
         arrive(p, where % LINKS, where >> 3 & 1, 1 + (where >> 4) + (what & 31u) * 8);
         settle(p, FCVI_STREAM_WINDOW);
@@ -492,10 +492,10 @@ static void make(struct blocks *b, uint8_t setting)
     size_t size = fcvi_port_size(&port_limits);
     for (unsigned i = 0; i < PORTS; i++) {
         struct fcvi_port_config c = port_config(i, setting);
-        b->port[i] = room(size);
+        b->port[i] = zeroed(size);
         b->side[i].port = fcvi_port_init(b->port[i], size, &port_limits, &c);
         DEMAND(b->side[i].port != NULL);
-        furnish_side(&b->side[i], i, &a);
+        side_furnish(&b->side[i], i, &a);
     }
 }
 
@@ -503,7 +503,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct blocks fresh[SETTINGS], running;
     struct pair p = {.program = {data, data + size}};
-    uint8_t setting = take(&p.program);
+    uint8_t setting = next_byte(&p.program);
     if (running.port[0] == NULL)
         make(&running, 0);
     if (fresh[setting].port[0] == NULL)
