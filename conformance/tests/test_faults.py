@@ -51,7 +51,6 @@ def test_fault_names_are_requirements() -> None:
 
 
 MUTE = Fault("mute", "", "", out={"*": lambda d, v, b: []}, mute={"completion", "error", "state"})
-DEAF = Fault("deaf", "", "", into={"*"})
 CONSTANT = Fault(
     "constant",
     "",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The Debian kernel and an initial file system with libfc, fcoe and what they need, for interop.py: image.sh OUT
+# The Debian kernel and an initial file system with libfc, fcoe and what they need, for __main__.py: image.sh OUT
 # Nothing is installed but, when we are root, the tools; the kernel is only unpacked.
 set -eu
 out=$1

@@ -8,7 +8,6 @@ from fcvi.fc import codec
 
 from .manner import Config, Manner, liberty
 
-_MESSAGE_REQUESTS = ("SEND_RQST", "WRITE_RQST", "READ_RQST")
 _WITH_PAYLOAD = ("SEND_RQST", "WRITE_RQST", "READ_RESP", "CONNECT_RQST", "CONNECT_RESP1")
 _HEADER = 24
 _LEAST = 348  # for a connect IU of Rev 1.0, which has one frame

@@ -32,7 +32,7 @@ _LARGE = 0x100  # a value that is no mere number of something
 _SAYS = ("notify ", "async", "cm", "connect-request")  # notifications of agents
 _CONTROL = "positive control"
 _TOLD = ("completion", "state", "VipErrorCallback")  # the recorder is told of these by itself
-_OF_CASES = ("conformance.", "fcvi_own_")  # modules of cases and their steps, the user's own too (own.py)
+_OF_CASES = ("conformance.", "fcvi_own_")  # modules of cases and their steps, the user's own too (own_cases.py)
 AT_THE_END = "What every case owes when it ends"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import selectors
 import time
+from contextlib import closing, suppress
 from typing import Any, NoReturn, Optional
 
-from fcvi.engine.attachment import AttachError, DutError, Unavailable
-from fcvi.engine.words import complain, why
+from fcvi.engine.attachment import DutError, Unavailable
+from fcvi.engine.words import UsageError, complain, why
 from fcvi.dut.planes import monotonic_us
 from fcvi.dut.door import Door
 from fcvi.dut.endpoint import ClientGone, Session, end_by_signals
@@ -66,45 +67,31 @@ def feed(link: Link, server: RefServer) -> None:
     link.run()
 
 
-def _complain(words: str) -> int:
-    complain(f"{words}", "fcvi endpoint")
-    return 3
-
-
 def serve_alone(spec: str, config: dict[str, Any], edition: str = "2007") -> int:
-    """Let the port live on the interface without a control plane until interrupted. Returns the exit status."""
-    try:
-        end_by_signals()
-        link = Link.open(spec, "--on")
-    except AttachError as error:
-        complain(f"{why(error)}", "fcvi endpoint")
-        return 2
-    except KeyboardInterrupt:
-        return 0
+    """Let the port live on the interface without a control plane until interrupted. Returns the exit status.
+
+    Raises AttachError, UsageError, DutError.
+    """
     refused: list[str] = []
-    try:
-        server = RefServer(
-            lambda method, params: link.send(from_params(params, 3)) if method == "frame" else None,
-            lambda token, result, error: refused.append(error[1]) if error else None,
-            "real",
-            edition=edition,
-        )
-        server.request(0, "reset", config)
-        if refused:
-            complain(f"--config: {refused[0]}", "fcvi endpoint")
-            return 2
-        link.configure(config, config["peer"], config)
-        print(f"on {spec}, without control", flush=True)
-        _live(link, server)
-    except Unavailable as error:
-        complain(f"--config: {why(error)}", "fcvi endpoint")
-        return 2
-    except KeyboardInterrupt:
-        return 0
-    except DutError as error:
-        return _complain(str(error))
-    finally:
-        link.close()
+    with suppress(KeyboardInterrupt):
+        end_by_signals()
+        with closing(Link.open(spec, "--on")) as link:
+            server = RefServer(
+                lambda method, params: link.send(from_params(params, 3)) if method == "frame" else None,
+                lambda token, result, error: refused.append(error[1]) if error else None,
+                "real",
+                edition=edition,
+            )
+            server.request(0, "reset", config)
+            if refused:
+                raise UsageError(f"--config: {refused[0]}")
+            try:
+                link.configure(config, config["peer"], config)
+            except Unavailable as error:
+                raise UsageError(f"--config: {why(error)}") from error
+            print(f"on {spec}, without control", flush=True)
+            _live(link, server)
+    return 0
 
 
 def _live(link: Link, server: RefServer) -> NoReturn:
@@ -119,36 +106,25 @@ def _live(link: Link, server: RefServer) -> NoReturn:
 
 
 def serve(spec: str, entry: Door, edition: str = "2007") -> int:
-    """Serve one client of the control plane after another until interrupted. Returns the exit status."""
-    try:
+    """Serve one client of the control plane after another until interrupted. Returns the exit status.
+
+    Raises AttachError, DutError.
+    """
+    with closing(entry), suppress(KeyboardInterrupt):
         end_by_signals()
-        link = Link.open(spec, "--on")
-    except AttachError as error:
-        entry.close()
-        complain(f"{why(error)}", "fcvi endpoint")
-        return 2
-    except KeyboardInterrupt:
-        entry.close()
-        return 0
-    try:
-        print(f"on {spec}, control at {entry.name()}", flush=True)
-        while True:
-            client, said = entry.client([link.fileno()], lambda: _idle(link))
-            with client:
-                try:
-                    LiveSession(client.fileno(), link, edition).run(entry, said)
-                except (ClientGone, OSError):
-                    continue
-                except DutError as error:  # the interface went down: the next client will see whether it is back
-                    complain(f"{why(error)}", "fcvi endpoint")
-                    time.sleep(0.1)
-    except KeyboardInterrupt:
-        return 0
-    except DutError as error:
-        return _complain(str(error))
-    finally:
-        entry.close()
-        link.close()
+        with closing(Link.open(spec, "--on")) as link:
+            print(f"on {spec}, control at {entry.name()}", flush=True)
+            while True:
+                client, said = entry.client([link.fileno()], lambda: _idle(link))
+                with client:
+                    try:
+                        LiveSession(client.fileno(), link, edition).run(entry, said)
+                    except (ClientGone, OSError):
+                        continue
+                    except DutError as error:  # the interface went down: the next client will see whether it is back
+                        complain(f"{why(error)}", "fcvi endpoint")
+                        time.sleep(0.1)
+    return 0
 
 
 def _idle(link: Link) -> Optional[float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Optional
 
 from fcvi.dut.door import Door
@@ -16,7 +16,7 @@ from fcvi.dut.refserver import RefServer
 from fcvi.dut.refstreams import StreamServer
 from fcvi.engine.attachment import AttachError
 from fcvi.engine.params import Params, ProtocolError
-from fcvi.engine.words import complain, why
+from fcvi.engine.words import why
 from fcvi.vitcp.codec import Profile
 from .kernel import Connection, KernelStreams, end, place
 
@@ -102,29 +102,17 @@ class SocketsSession(Session):
 
 
 def serve(spec: str, entry: Door, profile: Optional[Profile] = None) -> int:
-    """Serve one client of the control plane after another until interrupted. Returns the exit status.
+    """Serve one client of the control plane after another until interrupted. Returns the exit status. Raises AttachError.
 
     profile: the numbers of the port; None: T0's.
     """
-    try:
+    with closing(entry), suppress(KeyboardInterrupt):
         end_by_signals()
-        sockets = Sockets(spec)
-    except AttachError as error:
-        entry.close()
-        complain(f"{why(error)}", "fcvi endpoint")
-        return 2
-    except KeyboardInterrupt:
-        entry.close()
-        return 0
-    try:
-        print(f"on {spec}, control at {entry.name()}", flush=True)
-        while True:
-            client, said = entry.client([sockets.fileno()], sockets.look)  # whoever connects to the port meanwhile is refused
-            with client, suppress(ClientGone, OSError):
-                SocketsSession(client.fileno(), sockets, profile).run(entry, said)
-            sockets.attach(None)
-    except KeyboardInterrupt:
-        return 0
-    finally:
-        entry.close()
-        sockets.close()
+        with closing(Sockets(spec)) as sockets:
+            print(f"on {spec}, control at {entry.name()}", flush=True)
+            while True:
+                client, said = entry.client([sockets.fileno()], sockets.look)  # whoever connects to the port meanwhile is refused
+                with client, suppress(ClientGone, OSError):
+                    SocketsSession(client.fileno(), sockets, profile).run(entry, said)
+                sockets.attach(None)
+    return 0

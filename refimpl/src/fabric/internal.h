@@ -120,7 +120,7 @@ static inline void fabric_advance(struct fcvi_fabric *f, uint64_t now)
         f->now = now;
 }
 
-/* fabric_queue.c */
+/* queue.c */
 void fcvi_fabric_queue_clear(struct fcvi_fabric *f);
 void fcvi_fabric_fly(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to,
                      const struct fabric_verdict *v, uint64_t extra);
@@ -129,25 +129,25 @@ uint32_t fcvi_fabric_unhold(struct fcvi_fabric *f, uint64_t now, uint32_t rule);
 bool fcvi_fabric_take(struct fcvi_fabric *f, uint64_t now, uint32_t *from, uint32_t *to, uint8_t *out,
                       size_t capacity, struct fcvi_input *in);
 
-/* fabric_route.c */
+/* route.c */
 void fcvi_fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *bytes, uint32_t length,
                       uint8_t sof, uint8_t eof);
 void fcvi_fabric_link_control(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *fc,
                               uint8_t r_ctl, uint8_t type, uint32_t parameter);
 
-/* fabric_faults.c */
+/* faults.c */
 uint64_t fcvi_fabric_random(struct fcvi_fabric *f, uint64_t below);
 struct fabric_verdict fcvi_fabric_judge(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to);
 
-/* fabric_services.c */
+/* services.c */
 void fcvi_fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_input *in);
 void fcvi_fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
                        uint8_t *out, uint32_t payload);
 
-/* fabric_loop.c */
+/* loop.c */
 void fcvi_fabric_loop_address(struct fcvi_fabric *f, uint32_t port, uint32_t id);
 
-/* fabric_names.c */
+/* names.c */
 void fcvi_fabric_names_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port,
                              const struct fcvi_frame *request);
 void fcvi_fabric_names_forget(struct fcvi_fabric *f, uint32_t port);

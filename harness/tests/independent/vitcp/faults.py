@@ -147,11 +147,6 @@ def _double_mtu(segment: Segment) -> None:
         segment.setup.mtu *= 2
 
 
-def _no_window(segment: Segment) -> None:
-    if segment.setup is not None:
-        segment.setup.window = 0
-
-
 #: name: (PDUs, what is done to each, rows, what it is)
 WIRE: Dict[str, Tuple[Tuple[int, ...], Edit, str, str]] = {
     "version-2": (ALL, put(version=2), "3.1-02", "Version 2 (T0: a notice)"),
