@@ -4,7 +4,6 @@
  * The host's own thread leaves the wire to such callers, and takes it again when none has come for a nap. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): ppoll */
 #include "host.h"
-#include "../lines/clock.h"
 
 #include <vipl.h>
 
@@ -57,6 +56,13 @@ struct host {
     uint64_t moves; /* of a port, by no call */
     bool moving;    /* until it is to end */
 };
+
+static uint64_t clock_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
 
 static void begin_locks(struct host *h)
 {
