@@ -16,7 +16,7 @@ from conformance.fcvi.steps.connection import (
     send_disconnect_rqst,
 )
 from conformance.fcvi.steps.lossy_line import PIECE, Line
-from conformance.fcvi.steps.message_checks import Taken, read_header, respond
+from conformance.fcvi.steps.message_checks import Taken, answer, read_header, respond
 from conformance.fcvi.steps.messages import (
     LEVELS,
     OUT_OF_ORDER,
@@ -30,7 +30,7 @@ from conformance.fcvi.steps.messages import (
 )
 from conformance.fcvi.steps.stale import Stale, usable
 
-from .annex_b_rules_1_3 import RELIABLE, answer
+from .annex_b_rules_1_3 import RELIABLE
 from .clause_6_requests import originate
 
 PART_OF_REPORT = 9
