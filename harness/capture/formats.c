@@ -1,4 +1,4 @@
-/* Formats that Wireshark's editcap converts, and text. */
+/* Formats that Wireshark's editcap converts, archives, and text. */
 #include "formats.h"
 
 #include <fcvi/access.h>
@@ -6,9 +6,10 @@
 #include <string.h>
 
 #define CONVERT "convert it by: editcap FILE FILE.pcapng"
+#define UNPACK "which is not read; unpack it, and name the capture that it holds"
 
 struct magic {
-    size_t length;
+    size_t at, length;
     const char *bytes, *hint;
 };
 
@@ -39,18 +40,23 @@ static bool is_text(const uint8_t *b, size_t length)
 const char *fcvi_format_hint(const uint8_t *b, size_t length)
 {
     static const struct magic known[] = {
-        {8, "snoop\0\0\0", "a snoop file, which is not read; " CONVERT},
-        {4, "GMBU", "a file of Network Monitor, which is not read; " CONVERT},
-        {4, "RTSS", "a file of Network Monitor, which is not read; " CONVERT},
-        {4, "XCP\0", "a file of NetXRay, which is not read; " CONVERT},
-        {16, "TRSNIFF data    ", "a Sniffer file, which is not read; " CONVERT},
-        {5, "\x7fver\0", "a file of OmniPeek, which is not read; " CONVERT},
-        {7, "iptrace", "a file of AIX iptrace, which is not read; " CONVERT},
-        {2, "\xff\xfe", "text in UTF-16, no capture; a hexadecimal dump is read with --from hex"},
-        {2, "\xfe\xff", "text in UTF-16, no capture; a hexadecimal dump is read with --from hex"},
+        {0, 8, "snoop\0\0\0", "a snoop file, which is not read; " CONVERT},
+        {0, 4, "GMBU", "a file of Network Monitor, which is not read; " CONVERT},
+        {0, 4, "RTSS", "a file of Network Monitor, which is not read; " CONVERT},
+        {0, 4, "XCP\0", "a file of NetXRay, which is not read; " CONVERT},
+        {0, 16, "TRSNIFF data    ", "a Sniffer file, which is not read; " CONVERT},
+        {0, 5, "\x7fver\0", "a file of OmniPeek, which is not read; " CONVERT},
+        {0, 7, "iptrace", "a file of AIX iptrace, which is not read; " CONVERT},
+        {0, 2, "\xff\xfe", "text in UTF-16, no capture; a hexadecimal dump is read with --from hex"},
+        {0, 2, "\xfe\xff", "text in UTF-16, no capture; a hexadecimal dump is read with --from hex"},
+        {0, 4, "PK\x03\x04", "a ZIP archive, " UNPACK},
+        {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive, " UNPACK},
+        {0, 4, "Rar!", "a RAR archive, " UNPACK},
+        {257, 5, "ustar", "a tar archive, " UNPACK},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (length >= known[i].length && memcmp(b, known[i].bytes, known[i].length) == 0)
+        if (length >= known[i].at + known[i].length &&
+            memcmp(b + known[i].at, known[i].bytes, known[i].length) == 0)
             return known[i].hint;
     if (is_text(b, length < 256 ? length : 256))
         return "unknown file format; it looks like text, and a hexadecimal dump is read with --from hex";

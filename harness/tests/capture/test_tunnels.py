@@ -325,6 +325,8 @@ def test_what_scapy_writes_is_read(tmp_path: Path) -> None:
         (b"0000  0e fc 00 01 02 00\n", "--from hex"),
         (b"22010202 00010101 01290000 00000000\n" * 3000, "--from hex"),  # its digits would be types and lengths of ERF
         ("0000  0e fc".encode("utf-16"), "--from hex"),
+        (b"PK\3\4" + bytes(64), "a ZIP archive, which is not read; unpack it"),
+        (bytes(257) + b"ustar" + bytes(250), "a tar archive, which is not read; unpack it"),
         (bytes.fromhex("0a0d0d0a1c0000004d3c2b1a02000000ffffffffffffffff1c000000"), "only version 1 is read"),
     ],
 )
