@@ -20,7 +20,7 @@ _UD, _RD, _RR = "unreliable", "reliable-delivery", "reliable-reception"
 
 def over(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
     """From this frame of the device on its connection is over."""
-    dut.memory["over"] = True
+    dut.memory.update(over=True, handle=view.get("DH", "FCVI_HANDLE"))
 
 
 def after(kind: str, act: Act, *ends: str) -> Callable[[FaultyDut, codec.Frame], None]:
@@ -64,7 +64,7 @@ def answers(kind: str, nth: int = 1, **dh: int) -> Act:
         for name, value in (("Exchange_Context", 1), ("Last_Sequence", int(kind.startswith("SEND"))), ("SEQ_CNT", 0),
                             ("Sequence_Initiative", int(kind.startswith("CONNECT"))), ("RX_ID", 0x7FF0)):  # fmt: skip
             codec.put("FC", name, made, value)
-        for name, number in dh.items():
+        for name, number in {"FCVI_HANDLE": dut.memory.get("handle", 0), **dh}.items():
             codec.put("DH", name, made, number, 24)
         dut.late({"hex": made.hex(), "crc": "ok"})
 

@@ -28,7 +28,7 @@ from conformance.fcvi.steps.connection import (
 )
 from conformance.fcvi.steps.lossy_line import Line
 from conformance.fcvi.steps.messages import LEVELS, deliver, open_connection, prepare, register, state_of, transmit, variants
-from conformance.fcvi.steps.neighbours import POINT_TO_POINT, TOPOLOGIES, ask_login, login, taken
+from conformance.fcvi.steps.neighbours import POINT_TO_POINT, TOPOLOGIES, ask_login, login
 from conformance.fcvi.steps.stale import Stale, usable
 from conformance.fcvi.steps.traffic import both_ways
 
@@ -65,10 +65,7 @@ def _logged_out(t: Scenario, setup: Setup) -> bool:
 
 def _logs_in(t: Scenario) -> None:
     """A login of the tester's where the DUT may take it for logged out."""
-    if t.params["by"] != "relogin":
-        login(t)
-        t.discard("LOGO")
-    elif taken(t, "LOGO"):
+    if usable(t) and t.params["by"] != "relogin":
         login(t)
 
 

@@ -81,6 +81,14 @@ def inbound(t: Scenario) -> None:
     if t.params["who"] == "by-tester":
         _disconnected_by_the_tester(t, line.setup)
         stale.comes("FCVI-8.1-01", "to a VI in Error")
+    if usable(t):  # else the logout has ended what there was to disconnect (E86)
+        _let_go(t, line, stale)
+    usable(t)
+    Line(t, 2).good(1, 1)
+
+
+def _let_go(t: Scenario, line: Line, stale: Stale) -> None:
+    """VipDisconnect, and what the tester still sends."""
     began = len(t.tester.trace)
     disconnect_and_answer(t, line.setup)
     if t.params["who"] == "by-dut":
@@ -89,8 +97,6 @@ def inbound(t: Scenario) -> None:
     if int(t.pics["max_vis"]) > 1:  # an Idle VI takes Descriptors, and processes none (VI-ARCH 5.1); it is not destroyed then
         post(t, line.setup.vi, "recv", register(t, PIECE))
     stale.comes("FCVI-8.1-03", "to a VI that is Idle since VipDisconnect")
-    usable(t)
-    Line(t, 2).good(1, 1)
 
 
 def _tells_the_last(t: Scenario, began: int) -> None:

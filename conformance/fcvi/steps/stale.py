@@ -6,7 +6,6 @@ from typing import Mapping, Optional, Sequence
 
 from fcvi.fc.scenario import Scenario
 
-from .connection import CLIENT
 from .lossy_line import Line
 from .neighbours import login, taken
 
@@ -36,7 +35,9 @@ class Stale:
                           str(resp), "none", at=resp)  # fmt: skip
 
 
-def usable(t: Scenario) -> None:
-    """A DUT may log the tester out for what it sent (E45): then a login comes before the next connection."""
-    if taken(t, "LOGO") and t.params["role"] != CLIENT and not t.pics["client"]:
-        login(t)
+def usable(t: Scenario) -> bool:
+    """A DUT may log the tester out for what it sent (E45): then a login comes before anything else. Whether it has not."""
+    if not taken(t, "LOGO"):
+        return True
+    login(t)
+    return False
