@@ -17,7 +17,7 @@ from .lacking import Lacking, came_late, was_taken
 from .notices import SPEAKS_FOR
 from .rows import round_trips
 from .setups import parts, setup
-from .silence import asks_in_vain, heard, keep_alives, services, silence
+from .silence import asks_in_vain, heard, keep_alives, limit_us, services, silence
 from .scan import NONE
 from .strays import wrong_handles
 from .names import REASONS
@@ -654,7 +654,7 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
                                  (int(way.slowest_us), int(way.slowest_frame), "a Response took")):  # fmt: skip
             if us < max(_LONG_US, _MANY * usual if words.startswith("a R") else _LONG_US):
                 continue
-            if us < 4 * max(round_trips(table, flow)):
+            if us < 4 * max(round_trips(table, flow)) or us > limit_us(table):  # no port waits longer: the clock was set
                 continue
             step = Step(frame, 0, flow.ids[side], flow.ids[1 - side], "Message", NONE, NONE)
             text = (f"At {table.scan.where(frame)} {words} {duration(us)}, with nothing lost; the usual answer takes "

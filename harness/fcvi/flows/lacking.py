@@ -56,8 +56,8 @@ class Lacking:
             if turn >= 2 and not any(s.is_of(rqst) and s.name == _TURNS[turn - 1] for s in flow.steps):
                 self._note(rqst.number)  # nobody goes on without the turn before, unless its frame begins the capture
         asks = flow.named("CONNECT_RQST", "CONNECT_RESP1")
-        if asks and c.way[0].frames and not flow.named(flow.confirmation):
-            self._note(asks[0].number)  # who asked sends Messages only when FCVI_CONNECT_RESP3 came (8.2)
+        if asks and (c.way[0].frames or c.way[1].frames) and not flow.named(flow.confirmation):
+            self._note(asks[0].number)  # who asked sends Messages only when FCVI_CONNECT_RESP3 came, and the other behind it (8.2)
         if flow.setup_seen and (unasked := [s for s in flow.steps if s.what.get("why", 0) & UNASKED]):
             self._note(unasked[0].number, len(unasked))
         goes_on = flow.ended in _WELL and not flow.reason and not flow.named("ABTS") and flow.level != 1

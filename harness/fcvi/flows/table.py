@@ -670,6 +670,8 @@ class Table:
         flow.connection_ids.append(step.what["connection_id"])
         self._setups[(network, step.sender, step.target, step.ox_id)] = flow
         flow.add(step)
+        if handle != NONE:
+            self.scan.bind(flow.index, 0, handle)  # Messages to it show that the setup went on, whatever the capture lacks of it
         if len(body) >= _FIXED:
             flow.addresses = [_address(body[12:160]), _address(body[160:308])]
             flow.level, flow.sizes[0] = body[310], number(body, 312, 4)
@@ -708,9 +710,6 @@ class Table:
 
     def _accepted(self, flow: Flow, step: Step, body: bytes) -> None:
         flow.state = "answered"
-        asked = [s for s in flow.named("CONNECT_RQST") if s.is_of(step)]
-        if asked and asked[-1].what["handle"] != NONE:
-            self.scan.bind(flow.index, flow.ids.index(step.target), asked[-1].what["handle"])
         if len(body) >= 12:
             self.scan.bind(flow.index, flow.ids.index(step.sender), _WORD(body, 8)[0])
         if len(body) >= _FIXED:

@@ -228,6 +228,21 @@ def test_frames_of_one_time_did_not_overtake_each_other(tmp_path: Path) -> None:
     assert done.returncode == 1 and "1. Not known which of 4" in done.stdout and "missing" not in done.stdout
 
 
+def test_a_message_to_the_handle_that_a_request_offered_shows_that_the_setup_went_on(tmp_path: Path) -> None:
+    """A sampled capture: the request, and of all that follows one Message of the responder."""
+    t = stories.Talk(Random(4))
+    t.ends, t.level = (stories.A, stories.B), 2
+    t.setup(0)
+    begin = len(t.frames)
+    t.message(1, 64), t.chatter(60_000_000)
+    path = written(t.frames, tmp_path / "a.pcap", stories.Wrapping("fcoe"))
+    done = fcvi("explain", str(path))
+    assert done.returncode == 0 and "The capture lacks frames in 1 place " in done.stdout
+    assert "1 Connection;" in done.stdout
+    del t.frames[begin]
+    assert fcvi("explain", str(written(t.frames, path, stories.Wrapping("fcoe")))).returncode == 1
+
+
 def test_the_window_is_a_number_of_milliseconds() -> None:
     done = fcvi("lint", "--reorder", "0", "x.pcap")
     assert done.returncode == 2 and "between 1 and 3600000 ms" in done.stderr
