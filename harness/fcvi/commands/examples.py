@@ -58,6 +58,7 @@ EXAMPLES = {
     "fcvi run": _SELECT + _REPORT + """examples:
   fcvi run --dut ref --report report
   fcvi run --dut 'exec:./my-device --flags' --select 'C.5.*,not tag:timing'
+  fcvi run --dut exec:./my-device --against exec:./their-device --report pair
   fcvi run --dut tcp:192.0.2.7:4000 --pics my.toml --report report""",
     "fcvi certify": _REPORT + """certify also writes certificate.html and certificate.json.
 
