@@ -28,6 +28,7 @@ from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain
 from fcvi.report import FORMATS, diff, github, matrix, merge, text, waive, write_report
 from . import place
+from .target import refuse_several_books
 from .values import waivers
 
 
@@ -64,6 +65,7 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare."""
     a, b = diff.load(args.a), diff.load(args.b)
+    refuse_several_books([args.a, args.b])
     found = diff.compare(a, b)
     print(json.dumps(found.as_json(), indent=1) + "\n" if args.json else diff.text(a, b, found), end="")
     return 1 if found.differs() else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Action, ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Optional, Sequence
 
 from fcvi.engine.attachment import AttachError
 from fcvi.engine.case import load_cases
@@ -79,15 +79,30 @@ def named(args: Namespace) -> tuple[Protocol, ...]:
     return left
 
 
-def refuse_another_book(option: str, place: Path, given: Target) -> None:
-    """Raises UsageError for a report, or a directory of one, that another book has judged. What is no report is told later."""
+def _book_of(place: Path) -> Optional[Protocol]:
+    """Which book judged a report, or a directory of one; None for what is no report."""
     file = place / FOLDER / RUN if (place / FOLDER / RUN).is_file() else place / "report.json" if place.is_dir() else place
     try:
         run = read_json(file)
-        book = recorded(run, file) if isinstance(run, dict) else given.book
+        return recorded(run, file) if isinstance(run, dict) else None
     except FileError:
-        return
-    if book is not given.book:
+        return None
+
+
+def refuse_several_books(places: Sequence[Path]) -> None:
+    """Raises UsageError for reports that different books have judged: they have no case in common."""
+    books = [(place, book) for place in places if (book := _book_of(place)) is not None]
+    for place, book in books[1:]:
+        if book is not books[0][1]:
+            first, judge = books[0]
+            raise UsageError(f"{place}: a run of {book.name} ({book.book}), and {first} is one of {judge.name} ({judge.book}): they "
+                             "have no case in common")  # fmt: skip
+
+
+def refuse_another_book(option: str, place: Path, given: Target) -> None:
+    """Raises UsageError for a report, or a directory of one, that another book has judged. What is no report is told later."""
+    book = _book_of(place)
+    if book is not None and book is not given.book:
         raise UsageError(f"{option} {place}: a run of {book.name} ({book.book}), and {given.book.name} ({given.book.book}) judges "
                          f"--dut {given}")  # fmt: skip
 

@@ -41,6 +41,8 @@ class Tester:
         self.findings: list[Finding] = []
         self.far_findings: list[Finding] = []  # about the frames of a second device, which is not the judged one
         self.after_a_breach: list[Finding] = []  # of the findings those that hold between frames, once a second device broke a rule
+        self._far_sent: set[bytes] = set()  # frames of a second device
+        self._far_repeats = False  # it has sent one of them twice, which may be answered twice
         self.monitor = Monitor(WHOLE, exchanges=256, endpoints=128, r_a_tov_us=pixit.r_a_tov_us)
         self.receive_size = int(config["receive_size"])
         self.service_class = int(config["class"])
@@ -183,6 +185,8 @@ class Tester:
         breaches = self.monitor.frame(view, number, entry.time_us)
         entry.findings = [replace(f, frame=number, time_us=entry.time_us) for f in (*view.findings, *(b.finding for b in breaches))]
         self.far_findings += [f for f in entry.findings if f.cls != "notice"]
+        self._far_repeats |= frame.data in self._far_sent
+        self._far_sent.add(frame.data)
 
     def _deliver(self, frame: build.RawFrame) -> None:
         self.dut.send_frame(frame)
@@ -363,7 +367,7 @@ class Tester:
 
     def _note_between(self, found: list[Finding]) -> None:
         """What was found holds between this frame and others: those of a second device that broke a rule may be its cause."""
-        if self.far_findings:
+        if self.far_findings or self._far_repeats:
             self.after_a_breach += found
 
     def _assemble(
