@@ -95,8 +95,8 @@ def refuse_several_books(places: Sequence[Path]) -> None:
     for place, book in books[1:]:
         if book is not books[0][1]:
             first, judge = books[0]
-            raise UsageError(f"{place}: a run of {book.name} ({book.book}), and {first} is one of {judge.name} ({judge.book}): they "
-                             "have no case in common")  # fmt: skip
+            raise UsageError(f"{place}: a run of {book.name} ({book.book}), and {first} is one of {judge.name} ({judge.book}): "
+                             "they have no case in common")  # fmt: skip
 
 
 def refuse_another_book(option: str, place: Path, given: Target) -> None:
