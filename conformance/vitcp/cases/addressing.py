@@ -94,8 +94,8 @@ def _served(t: Scenario, wait: Call) -> None:
     ],
 )  # fmt: skip
 def one_port(t: Scenario) -> None:
-    """Two VipConnectWait with two Discriminators are both served through the one port, whichever is called first. Two calls of
-    the DUT at once have two source ports.
+    """Two VipConnectWait with two Discriminators are both served through the one port, whichever is called first. The request that
+    came last is accepted first. Two calls of the DUT at once have two source ports.
     """
     order = t.params["order"]
     if order is None:
@@ -125,7 +125,7 @@ def one_port(t: Scenario) -> None:
         if served != wanted:
             t.fail("VITCP-2.2.2.2.1-05", "the request does not reach its own VipConnectWait", str(served), str(wanted))
         streams.append(stream)
-    for which, stream in zip(order, streams):
+    for which, stream in reversed([*zip(order, streams)]):
         t.call("VipConnectAccept", conn=waits[which].integer("conn"), vi=vis[which])
         t.expect(ACCEPT, "VITCP-2.2.2.2.1-04", stream=stream, why="after VipConnectAccept")
     t.control("both applications were reached")

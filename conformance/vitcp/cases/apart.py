@@ -14,7 +14,7 @@ from conformance.vitcp.steps.connection import (
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
     GUARD, acknowledge, alive, answer, check_immediate, completion, contents, credit, emit, message, no_completion, nop, pattern,
-    post_receive, post_send, register, respond, segments, send, sent, write,
+    post_receive, post_send, received, register, respond, segments, send, sent, write,
 )  # fmt: skip
 
 _BOTH = (UNRELIABLE, RECEPTION)
@@ -41,6 +41,10 @@ def two_at_once(t: Scenario) -> None:
         for link in links:
             emit(link, pattern(30, number), "VITCP-2.2.1-03")
     t.control("three Sends came on each connection")
+    regions = [post_receive(link, 64) for link in links]
+    for number in (1, 0):
+        send(links[number], segments(links[number], pattern(40, number)))
+        received(links[number], regions[number], pattern(40, number), "VITCP-2.2.2.2.2-03")
     if t.pics["rdma_read"] and level != UNRELIABLE:
         for link in links:
             post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 64), length=40)
@@ -221,7 +225,9 @@ def timers(t: Scenario) -> None:
     if what == "wait":
         address_of = address(host(t), b"nobody asks for")
         call = t.start("VipConnectWait", LocalAddr=address_of, Timeout=t.r_a_tov_us)
-        t.wait(t.r_a_tov_us)
+        t.wait(t.r_a_tov_us - t.pixit.early_us - 1)
+        t.require(not call.done, "VITCP-1-01", "VipConnectWait ended before its time", f"{t.now_us - call.started_us} us",
+                  f"{t.r_a_tov_us} us")  # fmt: skip
         t.finish(call, "VITCP-1-01", returns="VIP_TIMEOUT")
         alive(connect(t))
     elif what == "connected":

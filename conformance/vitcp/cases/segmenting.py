@@ -356,12 +356,12 @@ def offsets(t: Scenario) -> None:
 )
 def immediate(t: Scenario) -> None:
     """Immediate Data reach the other side with Sends of one and many segments and with RDMA Writes; without them the flag is
-    zero. The value 0 is a value.
+    zero. The value 0 is a value, and what the field has without the flag is none.
     """
     link = connect(t)
     for size, value in ((0, 0xDEADBEEF), (10, 0), (4000, 0xDEADBEEF)):
         deliver(link, pattern(size), "VITCP-3.1-06", value)
-        deliver(link, pattern(size), "VITCP-3.1-06")
+        deliver(link, pattern(size), "VITCP-3.1-06", unused=0x5A5A5A5A)
         emit(link, pattern(size), "VITCP-3.1-06", value)
         emit(link, pattern(size), "VITCP-3.1-06")
     t.control("Sends with and without Immediate Data passed each way")

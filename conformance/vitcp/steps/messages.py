@@ -118,15 +118,19 @@ def segments(
     immediate: Optional[int] = None,
     rdma: Optional[tuple[int, int, int]] = None,
     number: Optional[int] = None,
+    unused: int = 0,
 ) -> list[Pdu]:
-    """The segments of a message of the tester. Immediate Data stand in each of them (V19), and so does the RDMA Header (V10)."""
+    """The segments of a message of the tester. Immediate Data stand in each of them (V19), and so does the RDMA Header (V10).
+    unused: what the field of Immediate Data has without its flag.
+    """
     if number is None:
         number, link.first = link.first, (link.first + 1) & MASK32
     flags = IMMEDIATE if immediate is not None else 0
     begins = list(range(0, len(payload), size)) or [0]
     return [
         _pdu(
-            link, kind, number, offset=begin, payload=payload[begin : begin + size], immediate=immediate or 0, rdma=rdma,
+            link, kind, number, offset=begin, payload=payload[begin : begin + size], immediate=unused if immediate is None else immediate,
+            rdma=rdma,
             flags=flags | (END if begin == begins[-1] else 0),
         )  # fmt: skip
         for begin in begins

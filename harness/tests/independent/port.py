@@ -123,6 +123,7 @@ class Port:
         self.dead_ids: Dict[Tuple[bool, int], int] = {}
         self.vis: Dict[int, Vi] = {}
         self._last: Dict[str, int] = {}
+        self._seq_ids: List[int] = []
         self._used: Dict[str, Set[int]] = {}
         self._serve(config)
 
@@ -176,10 +177,9 @@ class Port:
 
     def _new_seq_id(self) -> int:
         policy = self.choose("seq_id")
-        if policy == "random":
-            last = self._last.get("seq_id", 0)
-            self._last["seq_id"] = (last + self.random.randrange(1, 256)) % 256  # never that of the Sequence before (5.5)
-            return self._last["seq_id"]
+        if policy == "random":  # none comes again before all others: its last ACK may still be due (5.5)
+            self._seq_ids = self._seq_ids or self.random.sample(range(256), 256)
+            return self._seq_ids[self._count("seq_id", 0) % 256]
         step, modulus = {"sequential": (1, 256), "even": (2, 256), "alternate": (1, 2)}[policy]
         return self._count("seq_id", 0, step) % modulus
 

@@ -53,6 +53,7 @@ class Incoming:
     error: str = ""
     dropped: bool = False
     last_offset: int = 0
+    pieces: int = 0
     held: List[Tuple[int, bytes]] = field(default_factory=list)  # where, what: written when the message is whole
 
     def got(self) -> int:
@@ -619,7 +620,8 @@ class Connection:
             self.broken()
             return
         self.taken = (self.taken + 1) & MASK16
-        now.descriptor = self.vi.head()
+        others = [vi for vi in self.port.vis.values() if vi.connection is not None and vi.head() is not None]
+        now.descriptor = others[0].head() if others and self.bad("fills-the-first-vi") else self.vi.head()
         if now.descriptor is None:
             now.dropped = True
             if self.reliable:
@@ -628,6 +630,9 @@ class Connection:
     def place(self, now: Incoming, segment: Segment) -> None:
         """Put the payload where it belongs."""
         size, offset = len(segment.payload), segment.offset
+        now.pieces += 1
+        if self.bad("immediate-by-value") and segment.immediate:
+            segment.flags |= IMMEDIATE
         if segment.flags & TRANSMIT_ERROR and not self.bad("transmit-error-ignored"):
             now.error = "VIP_STATUS_TRANSPORT_ERROR"
         ignored = self.bad("immediate-not-taken") or (self.bad("immediate-zero-not-taken") and segment.immediate == 0)
@@ -749,6 +754,11 @@ class Connection:
             return
         if now.kind == WRITE and self.bad("writes-not-acked"):
             return
+        empty = now.total == 0 and self.reliable
+        if (now.kind == SEND and empty and self.bad("empty-send-lost")) or (empty and self.bad("empty-not-acked")):
+            return
+        if now.kind == SEND and now.pieces > 1 and self.bad("many-segments-not-acked"):
+            return
         self.good, self.owes = now.number, True
         if self.bad("acks-every-other") and now.number % 2:
             self.owes = False
@@ -768,6 +778,8 @@ class Connection:
         if self.bad("told-length-of-16-bits"):
             now.total = (now.total or 0) & MASK16
         length = 0 if now.error and self.port.choose("error_length") == "zero" else now.total or 0
+        if self.bad("told-length-is-zero"):
+            length = 0
         self.vi.complete("recv", descriptor, [now.error] if now.error else [], length)
         if self.bad("completes-twice"):
             descriptor.status = None

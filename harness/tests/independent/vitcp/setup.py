@@ -65,6 +65,7 @@ class Active:
         self.stream: Optional[Stream] = None
         self.asked = self.over = False
         self.told = self.tries = 0
+        limit = limit // 2 if limit and port.bad("timeout-early") else limit
         self.timer = None if limit is None else port.clock.after(limit, self.timeout)
         vi.attempt = self
         vi.become("pending-connect")
@@ -75,6 +76,9 @@ class Active:
         if self.over:
             return
         self.asked = False
+        if self.port.bad("no-ipv6-client") and not self.remote.host.startswith(bytes(10)):
+            self.end("VIP_NOT_REACHABLE")
+            return
         stream = self.stream = self.port.open_stream(self.local.host, self.remote.host)
         stream.on_open, stream.on_refused = lambda: self.opened(stream), self.refused
         stream.on_segment = self.answered
@@ -156,6 +160,8 @@ class Active:
             return
         if segment.kind == ACCEPT and segment.setup is not None:
             self.accepted(segment, segment.setup)
+        elif segment.kind in (REJECT, NO_MATCH) and len(segment.payload) < 44 and self.port.bad("short-refusal-is-rubbish"):
+            self.rubbish()
         elif segment.kind == REJECT or (segment.kind == NO_MATCH and (not self.peer or self.port.bad("no-match-ends-peer"))):
             if not self.port.bad("tcp-stays-open-after-reject"):
                 self.stream.close()
@@ -247,7 +253,9 @@ class Active:
             self.timer.cancel()
         vi = self.vi
         vi.attempt = None
-        if code != "VIP_SUCCESS":
+        if code == "VIP_REJECT" and self.port.bad("rejected-stays-pending"):
+            vi.become("pending-connect")
+        elif code != "VIP_SUCCESS":
             if code == "VIP_NOT_REACHABLE" and vi.attributes.reliable and self.port.choose("failed_state") == "error":
                 vi.become("error")
             elif not self.port.bad("stays-pending"):
@@ -273,6 +281,7 @@ class Wait:
 
     def __init__(self, port: "Port", local: Address, limit: Optional[int], call: Call) -> None:
         self.port, self.local, self.call = port, local, call
+        limit = limit // 2 if limit and port.bad("wait-ends-early") else limit
         self.timer = None if limit is None else port.clock.after(limit, self.timeout)
 
     def timeout(self) -> None:
@@ -357,6 +366,8 @@ class Passive:
     def match(self, theirs: Setup) -> None:
         """Matching: length and bytes of the Called Discriminator (V46)."""
         sane = (theirs.called_length or 0) <= 16 and (theirs.calling_length or 0) <= 16
+        if theirs.security and self.port.bad("security-refused"):
+            sane = False
         if self.port.bad("any-length"):
             sane = True
         if not sane:
@@ -383,6 +394,8 @@ class Passive:
 
     def fits(self, own: bytes, called: bytes) -> bool:
         """Whether a Discriminator matches."""
+        if self.port.bad("whole-field-matched") and self.request is not None:
+            return self.theirs is not None and own.ljust(16, b"\0") == self.theirs.called_field
         if self.port.bad("matches-anything"):
             return True
         if self.port.bad("matches-a-prefix"):

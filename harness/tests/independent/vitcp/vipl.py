@@ -108,6 +108,9 @@ class Vipl:
         passive = self.port.conns.get(number)
         if passive is None:
             raise Refused("VIP_INVALID_PARAMETER")
+        if self.port.bad("answers-the-oldest"):
+            number = min(self.port.conns)
+            passive = self.port.conns[number]
         return number, passive
 
     def _connect_accept(self, params: Params, call: Call) -> None:
@@ -290,6 +293,10 @@ class Vipl:
     def _post_send(self, params: Params, call: Call) -> None:
         vi, descriptor = self._vi(params), self._descriptor(params)
         call.reply("VIP_SUCCESS")
+        if self.port.bad("sends-on-the-first-vi"):
+            vi = next((one for one in self.port.vis.values() if one.connection is not None), vi)
+        if self.port.bad("rx-counts-sends") and vi.connection is not None:
+            vi.connection.posted_receive()
         if self.port.bad("sends-flush-receives"):
             vi.flush("recv")
         vi.queues["send"].append(descriptor)

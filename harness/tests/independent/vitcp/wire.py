@@ -34,6 +34,7 @@ class Setup:
     calling_length: Optional[int] = None
     called_length: Optional[int] = None
     security: bytes = b""
+    called_field: bytes = b""  # all of it, of one that was received
 
     def pack(self) -> bytes:
         """The 44 bytes and the security part."""
@@ -48,7 +49,7 @@ class Setup:
         """The header; a Discriminator longer than its field stays None-like: its length says so."""
         attributes, calling_length, mtu, calling, window, called_length, called = struct.unpack_from(">HHI16sHH16s", data)
         return cls(attributes, mtu, calling[:calling_length], window, called[:called_length], calling_length, called_length,
-                   data[CE_HEADER:])
+                   data[CE_HEADER:], called)
 
 
 @dataclass
