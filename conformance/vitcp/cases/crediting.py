@@ -64,14 +64,14 @@ def posted(t: Scenario) -> None:
     errata=["V20", "V22", "V23", "V79"],
     applies="tcp and flow_control and send",
     variants=with_each(roles_and_levels(_BOTH), "what", {"sends": "sends", "immediate": "immediate", "others": "others",
-                                                         "none": "none", "one-flag": "one-flag"}),
+                                                         "none": "none", "one-flag": "one-flag", "many": "many"}),
 )
 def credits(t: Scenario) -> None:
     """With n credits exactly n Sends, or RDMA Writes with Immediate Data, come, and the next one when the count rises. What
     consumes no Descriptor is not delayed. With one flag only nothing is.
     """
     what = str(t.params["what"])
-    count = 0 if what in ("none", "others", "one-flag") else 3
+    count = {"none": 0, "others": 0, "one-flag": 0, "many": 0x100}.get(what, 3)
     link = connect(t, rx=count, flow=what != "one-flag")
     found = link.stream.watch.messages
     if what in ("others",):
@@ -83,7 +83,16 @@ def credits(t: Scenario) -> None:
         if t.pics["rdma_read"] and link.reliable:
             post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 10), length=10)
             message(link, READ_REQUEST, None, "VITCP-3.1-24", "without any credit")
+            if link.window:
+                source = register(t, 3000, read=True, data=pattern(3000))
+                response(link, ask(link, source.va, source.handle, 3000), pattern(3000), "VITCP-3.1-24")
         t.control("what consumes no Descriptor came")
+        return
+    if what == "many":
+        nop(link)
+        post_send(link, pattern(30))
+        message(link, SEND, pattern(30), "VITCP-2.2.1-03", f"with {count} credits")
+        t.control("a Send came")
         return
     if what == "one-flag":
         post_send(link, pattern(30))
@@ -164,7 +173,11 @@ def nops(t: Scenario) -> None:
 
 
 #: Receive Descriptors that are posted in one connection: more than 8 bits count, and more than the 16 of the field.
-_COUNTS = [Variant("past-2^8", {"count": 300}), Variant("past-2^16", {"count": 65_600}, "long_counts")]
+_COUNTS = [
+    *(Variant(f"past-2^{bits}", {"count": count, "by": "dut"}, needs) for bits, count, needs in (
+        (8, 300, ""), (16, 65_600, "long_counts"))),
+    Variant("told-past-2^16", {"count": 65_600, "by": "tester"}, "long_counts and send"),
+]  # fmt: skip
 _AT_ONCE = 16  # of them
 _OLD = 1_000  # what counts fewer than all but the last of these is older than any PDU that was held back (V61)
 
@@ -182,9 +195,13 @@ _OLD = 1_000  # what counts fewer than all but the last of these is older than a
 )
 def beyond_the_field(t: Scenario) -> None:
     """Receive Descriptors are posted and used up by empty Sends: the count that the DUT tells goes on rising, and 0 follows
-    65,535.
+    65,535. So does the count that the tester tells, as a credit of the DUT.
     """
-    link, count = connect(t), int(t.params["count"])
+    count = int(t.params["count"])
+    if t.params["by"] == "tester":
+        _told_beyond(t, count)
+        return
+    link = connect(t)
     region, known, own = register(t, 64), link.stream.watch.known, link.stream.own
     post_receive(link, 64, region)
     send(link, segments(link, b""))
@@ -209,12 +226,30 @@ def beyond_the_field(t: Scenario) -> None:
             t.settle()
 
 
-def _reap(t: Scenario, link: Link) -> bool:
+def _told_beyond(t: Scenario, count: int) -> None:
+    """The DUT sends empty Sends with all the credit that the tester gives it."""
+    link = connect(t, rx=_AT_ONCE)
+    found, region = link.stream.watch.messages, register(t, 64)
+    while len(found) < count:
+        wanted = len(found) + _AT_ONCE
+        for _ in range(_AT_ONCE):
+            post_send(link, region=region, settle=False)
+        t.settle()
+        if not come(link, wanted):
+            t.absent("VITCP-3.1-22", f"a Send with the credit of a count of {link.rx}", f"{wanted} Sends", link.stream)
+        link.rx = (link.rx + _AT_ONCE) & MASK16
+        link.acknowledged = found[-1].number
+        nop(link)
+        _reap(t, link, "VipSendDone")
+    t.control("Sends came with each credit")
+
+
+def _reap(t: Scenario, link: Link, done: str = "VipRecvDone") -> bool:
     """Take completed Descriptors off the queue, whose length a provider limits. An adapter may have done so by itself.
     Whether the call is served.
     """
     try:
-        while (call := t.start("VipRecvDone", vi=link.vi)).done and call.returned() == "VIP_SUCCESS":
+        while (call := t.start(done, vi=link.vi)).done and call.returned() == "VIP_SUCCESS":
             pass
         t.settle()
     except Unimplemented:

@@ -82,7 +82,7 @@ def calls(t: Scenario) -> None:
     check_state(t, vi, "VIP_STATE_CONNECTED", "VITCP-4.2-07")
     t.call("VipDisconnect", vi=vi)
     t.expect_end(stream, "VITCP-4.2-08", why="after VipDisconnect")
-    alive(connect(t, CLIENT, vi=vi))
+    alive(connect(t, SERVER if t.pics["server"] else CLIENT, vi=vi))
 
 
 @case(
@@ -133,6 +133,9 @@ def called(t: Scenario) -> None:
     if not t.owed(lambda: bool(t.completed(vi, "recv"))):
         t.fail("VITCP-4.1-03", "a Descriptor posted before VipConnectAccept is not used", "no completion", "a completion")
     t.control("a Send reached the Descriptor posted between request and answer")
+    t.call("VipDisconnect", vi=vi)
+    if t.pics["client"]:
+        alive(connect(t, CLIENT, vi=vi))
 
 
 @case(

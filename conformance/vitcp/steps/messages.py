@@ -129,9 +129,8 @@ def segments(
     begins = list(range(0, len(payload), size)) or [0]
     return [
         _pdu(
-            link, kind, number, offset=begin, payload=payload[begin : begin + size], immediate=unused if immediate is None else immediate,
-            rdma=rdma,
-            flags=flags | (END if begin == begins[-1] else 0),
+            link, kind, number, offset=begin, payload=payload[begin : begin + size], rdma=rdma,
+            immediate=unused if immediate is None else immediate, flags=flags | (END if begin == begins[-1] else 0),
         )  # fmt: skip
         for begin in begins
     ]

@@ -74,6 +74,9 @@ class Watch:
         self._report, self._checked, self._numbers = report, checked, numbers
         self.known = Known()
         self.messages: list[Message] = []
+        self._by_number: dict[tuple[int, int], Message] = {}  # by type, the last one of each number
+        self._newest: Optional[Message] = None  # but for Read Responses
+        self._answers: list[Message] = []  # Read Responses that have not ended
         self._ack: Optional[int] = None  # the last ACK that named a message
         self.left_out = False  # V55: what was posted early does not count
         self._rx_told: set[str] = set()
@@ -99,7 +102,8 @@ class Watch:
     def goes_on(self, kind: int, data: bytes) -> bool:
         """Whether these bytes begin a segment behind the first one of a message, which may have been empty (2.2.2.2.3)."""
         number = int.from_bytes(data[12:16], "big")
-        return any(data[4:8]) or any((m.kind, m.number, m.ended) == (kind, number, False) for m in self.messages)
+        message = self._by_number.get((kind, number))
+        return any(data[4:8]) or (message is not None and not message.ended)
 
     # ---- the header ----
 
@@ -186,7 +190,7 @@ class Watch:
         """The message of a Send, RDMA Write or Read Request."""
         pdu = one.pdu
         now = self.messages[-1] if self.messages else None
-        open_one = next((m for m in reversed(self.messages) if m.kind != READ_RESPONSE and not m.ended), None)
+        open_one = None if self._newest is None or self._newest.ended else self._newest
         if now is not None and (now.kind, now.number) == (pdu.kind, pdu.number) and not now.ended:
             return now
         if open_one is not None:
@@ -194,17 +198,14 @@ class Watch:
                 return open_one
             self._unfinished(open_one, one)
             open_one.ended = True
-        before = next((m for m in reversed(self.messages) if (m.kind, m.number) == (pdu.kind, pdu.number)), None)
-        if before is not None and before is self._newest() and pdu.offset == len(before.payload) and pdu.offset:
+        before = self._by_number.get((pdu.kind, pdu.number))
+        if before is not None and before is self._newest and pdu.offset == len(before.payload) and pdu.offset:
             self._report("VITCP-3.1-07", "a segment follows End of Message", str(pdu.summary()), "another message", at=one,
                          byte=1, bits="1-1")
             before.broken = True
             return before
         self._see("VITCP-3.1-09")
         return self._new(one)
-
-    def _newest(self) -> Optional[Message]:
-        return next((m for m in reversed(self.messages) if m.kind != READ_RESPONSE), None)
 
     def _unfinished(self, open_one: Message, one: Received) -> None:
         """Another message begins before End of Message; one that was whole lacks its flag."""
@@ -216,6 +217,11 @@ class Watch:
     def _new(self, one: Received) -> Message:
         message = Message(one.pdu.kind, one.pdu.number, one)
         self.messages.append(message)
+        self._by_number[message.kind, message.number] = message
+        if message.kind == READ_RESPONSE:
+            self._answers.append(message)
+        else:
+            self._newest = message
         return message
 
     def _responses(self, one: Received) -> Message:
@@ -223,10 +229,10 @@ class Watch:
         pdu = one.pdu
         self._see("VITCP-3.1-17")
         self._see("VITCP-2.2.2.2.3-10")
-        open_ones = [m for m in self.messages if m.kind == READ_RESPONSE and not m.ended]
-        message = next((m for m in open_ones if m.number == pdu.number), None)
-        if message is None and open_ones and pdu.number not in self.known.reads:
-            return open_ones[0]  # it has changed its number
+        self._answers = [m for m in self._answers if not m.ended]
+        message = next((m for m in self._answers if m.number == pdu.number), None)
+        if message is None and self._answers and pdu.number not in self.known.reads:
+            return self._answers[0]  # it has changed its number
         return message or self._new(one)
 
     def _segment(self, message: Message, one: Received) -> None:

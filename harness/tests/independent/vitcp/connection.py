@@ -100,7 +100,8 @@ class Connection:
         self.old_reads = 0
         self.nop_due = False
         self.over = False
-        self.asked = self.before = 0
+        self.asked = self.before = self.first_read = 0
+        self.last_immediate: Optional[int] = None
         if port.bad("half-a-message-stays"):
             self.incoming = vi.left_open
         if port.bad("reads-of-the-first-connection"):
@@ -256,7 +257,8 @@ class Connection:
 
     def next_segment(self) -> Optional[Segment]:
         """The next segment, of a message or of a Read Response."""
-        if self.response is None and self.queue and (self.current is None or self.port.choose.yes("interleave")):
+        held = self.bad("responses-consume-credit") and self.credit() <= 0
+        if self.response is None and self.queue and not held and (self.current is None or self.port.choose.yes("interleave")):
             self.response = self.queue.pop(0)
             if self.bad("responses-interleaved") and self.queue:
                 self.queue.append(self.response)
@@ -431,6 +433,11 @@ class Connection:
         where = {"all": True, "first": first, "last": last}[self.port.choose("immediate")]
         if descriptor.immediate == 0 and self.bad("immediate-zero-is-none"):
             return
+        if self.bad("sends-the-last-immediate"):
+            self.last_immediate = self.last_immediate if descriptor.immediate is None else descriptor.immediate
+            if self.last_immediate is not None:
+                segment.flags, segment.immediate = segment.flags | IMMEDIATE, self.last_immediate
+                return
         if descriptor.immediate is not None and where:
             segment.flags |= IMMEDIATE
             segment.immediate = descriptor.immediate & (MASK16 if self.bad("immediate-of-16-bits") else MASK32)
@@ -484,7 +491,8 @@ class Connection:
             return
         deaf = self.bad("credit-only-in-nop") or (self.bad("credit-not-in-responses") and segment.kind == READ_RESPONSE)
         if segment.kind == NOP or not deaf:
-            self.count = segment.rx
+            self.count = max(self.count, segment.rx) if self.bad("peer-count-no-wrap") else segment.rx
+            self.count &= 0xFF if self.bad("peer-count-of-8-bits") else MASK16
         if self.bad("takes-offset-of-16-bits"):
             segment.offset &= 0xFFFF
         if self.first_seen is None and segment.kind in (SEND, WRITE, READ_REQUEST):
@@ -657,7 +665,7 @@ class Connection:
         if self.bad("send-completes-early" if now.kind == SEND else "write-completes-early") and now.descriptor is not None:
             now.descriptor.immediate = now.immediate
             self.vi.complete("recv", now.descriptor, [], now.length or now.descriptor.room())
-        if segment.flags & END:
+        if segment.flags & END or (not size and offset and self.bad("ends-on-empty-segment")):
             now.total = offset + size
         if now.total is not None and now.got() >= now.total:
             self.whole(now)
@@ -729,10 +737,10 @@ class Connection:
         if (end > now.length or (segment.flags & END and end != now.length)) and not self.bad("rdma-length-ignored"):
             self.disorder(now)
             return False
-        if region is not None and self.port.choose("placing") != "at-once":
+        if region is not None and (self.port.choose("placing") != "at-once" or self.bad("ack-before-placed")):
             now.region, now.address = region, segment.address
             now.held.append((segment.offset, segment.payload))
-        elif region is not None:
+        elif region is not None and not (segment.offset and self.bad("rest-of-writes-lost")):
             self.port.put(region, segment.address, segment.offset, segment.payload)
         return True
 
@@ -748,7 +756,10 @@ class Connection:
     def whole(self, now: Incoming) -> None:
         """Every byte of a message is there."""
         self.incoming = None
-        self.put_held(now)
+        if now.kind == WRITE and now.held and self.bad("ack-before-placed"):
+            self.port.clock.after(100_000, lambda: self.put_held(now))
+        else:
+            self.put_held(now)
         if now.error and self.reliable:
             self.not_good(now, DESCRIPTOR_ERROR, None)
             return
@@ -767,6 +778,8 @@ class Connection:
         if descriptor is None:
             return
         descriptor.immediate = now.immediate
+        if self.bad("tells-the-last-immediate"):
+            self.last_immediate = descriptor.immediate = self.last_immediate if now.immediate is None else now.immediate
         if self.bad("ack-before-completion"):
             self.pump()
             self.port.clock.after(1000, lambda: self.vi.complete("recv", descriptor, [], now.total or 0))
@@ -823,6 +836,11 @@ class Connection:
         if self.bad("response-short") and length:
             length -= 1
         number = self.take_number(SEND) if self.bad("response-own-number") else segment.number
+        if self.bad("responds-with-the-first-read"):
+            self.first_read = segment.address = self.first_read or segment.address
+        if self.bad("second-read-lost") and waiting:
+            self.good, self.owes = segment.number, True
+            return
         copy = self.port.read_region(region, segment.address, length) if self.port.choose.yes("read_copies") else None
         times = 2 if self.bad("read-served-twice") else 1
         due = [Outgoing(READ_RESPONSE, number, length, request=segment, copy=copy) for _ in range(times)]

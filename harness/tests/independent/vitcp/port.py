@@ -214,6 +214,8 @@ class Port:
                 if region is None or offset + length > len(region.data):
                     return False
                 region.data[offset + first - at: offset + last - at] = data[first - begin: last - begin]
+                if self.bad("boundary-byte-lost") and last == at + length < begin + len(data):
+                    region.data[offset + last - at - 1] = 0
             at += length
         return True
 

@@ -240,7 +240,7 @@ class Active:
 
     def cancel(self, code: str) -> None:
         """VipDisconnect, VipDestroyVi or an Accept elsewhere ends it."""
-        if self.stream is not None:
+        if self.stream is not None and not self.port.bad("cancel-leaves-tcp"):
             self.stream.close()
         self.end(code)
 
@@ -461,6 +461,7 @@ class Passive:
         theirs, request = self.theirs, self.request
         assert theirs is not None and request is not None
         mtu = min(vi.attributes.size, theirs.mtu)
+        vi.was_called = True
         if self.port.bad("accepts-with-own-mtu"):
             mtu = vi.attributes.size
         if self.port.bad("accepts-what-is-proposed") or (theirs.attributes & wire.PEER and self.port.bad("peer-takes-any-size")):

@@ -101,6 +101,7 @@ class Vi:
     peer: Optional[Tuple[str, Dict[str, Any]]] = None  # how a peer's attempt ended
     waiter: Optional[Call] = None
     before: Tuple[int, int] = (0, 0)  # counts of the connection before: posted, used
+    was_called: bool = False  # by VipConnectAccept, for a fault
     connections: int = 0  # so many it has had
     next_number: int = 0  # Message Number behind the last one sent
     left_open: Any = None  # by the connection before: the message that had not come whole
@@ -176,7 +177,8 @@ class Vi:
         self.connection = None
         if not self.port.bad("no-flush"):
             transport = code is None and self.port.choose("lost_status") == "transport"
-            self.flush(first="VIP_STATUS_TRANSPORT_ERROR" if transport else FLUSHED)
+            queues = ("send",) if self.port.bad("close-without-flush") else ()
+            self.flush(*queues, first="VIP_STATUS_TRANSPORT_ERROR" if transport else FLUSHED)
         how = self.port.choose("lost")
         codes = [code] if code else ["VIP_ERROR_CONN_LOST"]
         if code and how != "specific":

@@ -174,6 +174,8 @@ class Vipl:
             raise Refused("VIP_INVALID_PARAMETER")
         if vi.state != "idle" and not self.port.bad("any-state"):
             raise Refused("VIP_INVALID_STATE")
+        if vi.was_called and self.port.bad("role-sticks"):
+            raise Refused("VIP_INVALID_STATE")
         Active(self.port, vi, local, remote, limit, call)
 
     def _peer_request(self, params: Params, call: Call) -> None:
