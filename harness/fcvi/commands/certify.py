@@ -23,7 +23,7 @@ from typing import Any
 from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line
 from fcvi.engine.folder import Folder
-from fcvi.engine.words import complain, near, told
+from fcvi.engine.words import UsageError, complain, near, told
 from fcvi.report import certificate, manifest, pdf, verify as verification
 from . import run as run_command
 
@@ -52,27 +52,22 @@ def run(args: argparse.Namespace) -> int:
     """Certify, sign or verify."""
     astray = _astray(args)
     if astray:
-        complain(astray)
-        return 2
+        raise UsageError(astray)
     if args.verify is not None:
         return verify(args)
     if args.action not in (None, "sign"):
-        complain(f"certify {args.action}: only sign stands behind certify{near(args.action, ('sign',))}; see `fcvi certify --help`")
-        return 2
+        raise UsageError(f"certify {args.action}: only sign stands behind certify{near(args.action, ('sign',))}; "
+                         "see `fcvi certify --help`")  # fmt: skip
     if args.action is not None:
         if args.signed is None or args.sign is None:
-            complain("sign: name the directory and the key: fcvi certify sign DIR --sign KEY")
-            return 2
+            raise UsageError("sign: name the directory and the key: fcvi certify sign DIR --sign KEY")
         if not _is_certified(args.signed):
-            complain(f"{args.signed}: no report directory with a {certificate.JSON}")
-            return 2
+            raise UsageError(f"{args.signed}: no report directory with a {certificate.JSON}")
         return _finished(args, args.signed)
     if args.cases is not None:
-        complain("--cases: a certificate is about the cases of the suite alone; run your own with `fcvi run --cases`")
-        return 2
+        raise UsageError("--cases: a certificate is about the cases of the suite alone; run your own with `fcvi run --cases`")
     if args.shard != (1, 1):
-        complain("--shard: a certification runs every case; share a run out instead")
-        return 2
+        raise UsageError("--shard: a certification runs every case; share a run out instead")
     status = _can_end(args)
     if status:
         return status
@@ -102,8 +97,7 @@ def _can_end(args: argparse.Namespace) -> int:
         if args.sign is not None:
             manifest.try_key(args.sign)
     except FileError as error:
-        complain(f"--sign {error}")
-        return 2
+        raise UsageError(f"--sign {error}") from error
     if args.pdf and not any(shutil.which(tool) for tool in _PDF_TOOLS):
         complain(f"--pdf: neither {' nor '.join(_PDF_TOOLS)} is here; install one, or print certificate.html")
         return 3
@@ -172,8 +166,7 @@ def verify(args: argparse.Namespace) -> int:
     try:
         found = verification.check(args.verify, args.key)
     except (FileError, OSError, subprocess.SubprocessError) as error:
-        complain(told(error))
-        return 2
+        raise UsageError(told(error)) from error
     if args.json:
         print(json.dumps({**vars(found), "holds": found.holds()}))
         return _status(found)

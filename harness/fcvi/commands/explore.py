@@ -21,7 +21,7 @@ from typing import Any
 from fcvi.explore.program import Outcome, explore_all, scenarios
 from fcvi.explore.report import ladder, pcapng
 from fcvi.engine.files import encoded, write_file
-from fcvi.engine.words import complain
+from fcvi.engine.words import UsageError, complain
 from . import place
 from .values import whole
 
@@ -97,8 +97,7 @@ def run(args: argparse.Namespace) -> int:
     names = args.scenarios or [scenario.name for scenario in known]
     for name in names:
         if name not in {scenario.name for scenario in known}:
-            complain(f"no scenario '{name}'; `fcvi explore --list` shows them")
-            return 2
+            raise UsageError(f"no scenario '{name}'; `fcvi explore --list` shows them")
     if args.list:
         for scenario in known:
             listed = json.dumps({"scenario": scenario.name, "title": scenario.title})

@@ -17,7 +17,7 @@ from typing import Any
 from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import Requirement, load_requirements
 from fcvi.engine.files import write_file
-from fcvi.engine.words import complain, printable, why
+from fcvi.engine.words import UsageError, complain, printable, why
 from . import place
 
 _STUB = '''"""A case of my own on clause {clause}."""
@@ -72,21 +72,17 @@ def run(args: argparse.Namespace) -> int:
     every = load_requirements()
     found = [r for r in every if r.id == args.about] or [r for r in every if r.clause == args.about]
     if not found:
-        complain(f"{args.about!r} is neither a requirement nor a clause that has one; `fcvi show ID` shows those of a case")
-        return 2
+        raise UsageError(f"{args.about!r} is neither a requirement nor a clause that has one; `fcvi show ID` shows those of a case")
     clause = found[0].clause
     ident = args.ident or "own." + re.sub(r"[^A-Za-z0-9.]+", "-", clause)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", ident):
-        complain(f"--id {ident!r}: letters, digits, points, dashes and underscores, at most 61")
-        return 2
+        raise UsageError(f"--id {ident!r}: letters, digits, points, dashes and underscores, at most 61")
     if any(case.id == ident for case in load_cases()):
-        complain(f"--id {ident}: the suite has a case of this name")
-        return 2
+        raise UsageError(f"--id {ident}: the suite has a case of this name")
     function = re.sub(r"\W+", "_", ident).lower()
     path = args.out / f"{function if not function[0].isdigit() else 'case_' + function}.py"
     if path.exists():
-        complain(f"{path}: is there already; name another with --id or --out")
-        return 2
+        raise UsageError(f"{path}: is there already; name another with --id or --out")
     place.refuse_file("--out", args.out)
     try:
         args.out.mkdir(parents=True, exist_ok=True)

@@ -213,14 +213,11 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
 def run(args: argparse.Namespace) -> int:
     """Run, report, and give the exit status."""
     if args.jobs > 1 and (args.step or args.debug):
-        complain("--step and --debug show one device: leave out --jobs")
-        return 2
+        raise UsageError("--step and --debug show one device: leave out --jobs")
     if args.times > 1 and (args.resume is not None or args.watch or args.record is not None):
-        complain("--times: leave out --resume, --watch and --record, which are about one run")
-        return 2
+        raise UsageError("--times: leave out --resume, --watch and --record, which are about one run")
     if args.report is None and args.resume is None and args.formats != FORMATS:
-        complain("--formats: names files of a report: add --report DIR")
-        return 2
+        raise UsageError("--formats: names files of a report: add --report DIR")
     args.target = target_module.target(args)
     if args.jobs > 1 and args.target.calls_alone:
         complain(f"--dut {args.target} tries one provider, whose NICs two processes would share: --jobs is left aside, and the "
@@ -285,18 +282,14 @@ def _rerun(args: argparse.Namespace) -> bool:
 def _opened(args: argparse.Namespace) -> int:
     if args.resume is not None:
         if args.select is not None or args.pics is not None or args.profile is not None or "evidence" not in args.formats:
-            complain("--resume goes on with what was selected and declared then: leave out --select, --pics, --profile and "
-                     "--formats")  # fmt: skip
-            return 2
+            raise UsageError("--resume goes on with what was selected and declared then: leave out --select, --pics, --profile and "
+                             "--formats")  # fmt: skip
         if not args.resume.is_dir():
-            complain(f"--resume {args.resume}: no report directory")
-            return 2
+            raise UsageError(f"--resume {args.resume}: no report directory")
         if args.force:
-            complain("--resume keeps what is there: leave out --force")
-            return 2
+            raise UsageError("--resume keeps what is there: leave out --force")
         if not args.certification and args.report is not None:
-            complain("--resume writes into the directory that it goes on with: leave out --report")
-            return 2
+            raise UsageError("--resume writes into the directory that it goes on with: leave out --report")
         args.report = args.resume
     try:
         waived = waive.load(args.baseline, args.quarantine)
@@ -311,9 +304,8 @@ def _opened(args: argparse.Namespace) -> int:
         return 3
     try:
         if folder is not None and args.target.takes_an_interface and not keeps_writing(args.report):
-            complain(f"--report {args.report}: the directory is another user's, and root gives up its privileges once the "
-                     "interface is open: name a directory of root's")  # fmt: skip
-            return 2
+            raise UsageError(f"--report {args.report}: the directory is another user's, and root gives up its privileges once the "
+                             "interface is open: name a directory of root's")  # fmt: skip
         return _run(args, folder, waived)
     finally:
         interrupt.release()

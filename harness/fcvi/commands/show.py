@@ -17,7 +17,7 @@ from fcvi.engine.errata import PARTS, by_clause, clause_of, parts_of, severity_o
 from fcvi.engine.page import page
 from fcvi.engine.protocol import Protocol, listed, put_in_force, registered
 from fcvi.engine.results import Verdict
-from fcvi.engine.words import complain, near
+from fcvi.engine.words import UsageError, near
 from fcvi.report import steps
 from . import differences, mapping
 from .target import book as book_option, named
@@ -153,16 +153,14 @@ def run(args: argparse.Namespace) -> int:
     own_cases(args)
     wanted = args.id
     if sum((args.errata, args.map, args.diff is not None)) > 1:
-        complain("show takes one of --diff, --errata and --map")
-        return 2
+        raise UsageError("show takes one of --diff, --errata and --map")
     if args.map:
         return mapping.show(wanted or "", args.json)
     if args.diff:
         first, second = args.diff
         return differences.show(first, second, wanted or "", args.json)
     if args.errata == (wanted is not None):
-        complain("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
-        return 2
+        raise UsageError("show wants a case, a requirement or an erratum, or --errata alone; see `fcvi show --help`")
     if args.errata:
         if args.json:
             for entry in by_clause(load_errata().values()):
@@ -173,8 +171,7 @@ def run(args: argparse.Namespace) -> int:
     for book in books if args.asked else dict.fromkeys((*books, *registered())):
         if _shown(wanted, book, args.json):
             return 0
-    complain(f"show {wanted}: no such case, requirement or erratum{near(wanted, _idents())}; `fcvi list` shows the cases")
-    return 2
+    raise UsageError(f"show {wanted}: no such case, requirement or erratum{near(wanted, _idents())}; `fcvi list` shows the cases")
 
 
 def _idents() -> list[str]:

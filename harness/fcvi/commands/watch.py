@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Callable, Optional
 
 from fcvi.engine import interrupt, own_cases
-from fcvi.engine.files import FileError
-from fcvi.engine.words import complain
+from fcvi.engine.words import Ending, complain
 
 _EVERY_S = 0.3
 Times = dict[Path, int]
@@ -85,9 +84,9 @@ def _round(args: argparse.Namespace, files: set[Path], once: Callable[[argparse.
                 args.select = again(args, files)
             status = once(args)
             sys.stdout.flush()
-        except FileError as error:
+        except Ending as error:
             complain(error)
-            status = 2
+            status = error.status
         except KeyboardInterrupt:
             status = 3
         finally:
