@@ -94,8 +94,8 @@ class Ends:
             return
         late = "the far side's FCVI_ULP_TIMEOUT may have ended a setup that the DUT was still answering"
         for number in aborts:  # the DUT may have had time left for what it owed; an ACK answers nothing
-            before = (e for e in reversed(trace[:number]) if int(codec.get("FC", "R_CTL", e.data)) >> 4 != _LINK_CONTROL)
-            last = next(before, trace[number])
+            others = (e for e in reversed(trace[:number]) if int(codec.get("FC", "R_CTL", e.data)) >> 4 != _LINK_CONTROL)
+            last = next(others, trace[number])
             begun = [c.started_us for c in calls if last.time_us + t.pixit.early_us < c.started_us < trace[number].time_us]
             if last.sender == "tester" and 0 < trace[number].time_us - max([last.time_us, *begun]) < t.ulp_timeout_us:
                 raise Inconclusive(late)

@@ -57,11 +57,7 @@ def again(args: argparse.Namespace, files: set[Path]) -> Optional[str]:
 def watch(args: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -> int:
     """Run, and again at each change, until the user interrupts it. The status is that of the last run."""
     status, files = 0, set[Path]()
-    try:
-        seen = times(watched(args))
-    except FileError as error:
-        complain(error)
-        return 2
+    seen = times(watched(args))
     while True:
         status = _round(args, files, once)
         complain(f"status {status}; waiting for a change of {len(seen)} files, Ctrl-C ends")
