@@ -407,7 +407,8 @@ def others(t: Verbs, s: Shared, p: Pair, op: str, local: Mem, right: bool) -> No
                 wrs = [p.a.write(local.remote(0), p.ma.sge(0, 64))]
                 good(wrs, row, "a Write to memory of the QP's PD")
                 s.serves(p, 1, row)
-                t.require(local.wrong(21, 0, 64) == 0 and seen != local.read(0, 8), row, "its bytes", "wrong", "those written")
+                t.require(seen != local.read(0, 8), row, "its bytes", "as they were", "those written")
+                t.require(local.wrong(21, 0, 64) == 0, row, "its bytes", "wrong", "those written")
             else:
                 allowed(t, there, "read", local, row)
         else:

@@ -139,6 +139,14 @@ class Verbs(Scenario):
             super().require(holds, _full(requirement), message, seen, required, **where)
         return holds
 
+    def demand(
+        self, holds: bool, requirement: str, message: str, seen: object, required: object, at: Optional[Seen] = None
+    ) -> None:  # fmt: skip
+        if self.judges(requirement):
+            super().demand(holds, _full(requirement), message, seen, required, at)
+        elif not holds:
+            self.fail(requirement, message, seen, required, at)
+
     def fail(self, requirement: str, message: str, seen: object, required: object, at: Optional[Seen] = None) -> NoReturn:
         """Record a breach that ends the case. A row that is not judged here ends it without a verdict."""
         if not self.judges(requirement):

@@ -45,12 +45,10 @@ class Node:
     def __init__(self, t: Verbs, end: End) -> None:
         self.t, self.end = t, end
         opened = end.call("verbs.OpenRnic", device=end.device)
-        if not returned(opened):
-            t.fail("5.1.2-01", "opening a device that is listed", said(opened), OK)
+        t.demand(returned(opened), "5.1.2-01", "opening a device that is listed", said(opened), OK)
         self.rnic = opened.integer("rnic")
         asked = end.call("verbs.QueryRnic", rnic=self.rnic)
-        if not returned(asked):
-            t.fail("5.1.3-01", "the query of a device that was just opened", said(asked), OK)
+        t.demand(returned(asked), "5.1.3-01", "the query of a device that was just opened", said(asked), OK)
         self.attributes, self.port = asked.table("attributes"), asked.result().get("port") or {}
         self.vectors = asked.result().get("vectors")
         self.pd = self.pd_new()
@@ -83,10 +81,9 @@ class Node:
 
     def good(self, call: Call, row: str, what: str) -> Call:
         """A call that has to be a success; want of room lets the case end inconclusive (VERBS-5.1.3-03, 7.3-02)."""
-        if not returned(call):
-            if self.no_room(call):
-                self.t.lack(f"the provider has no room: {what}")
-            self.t.fail(row, what, said(call), OK)
+        if not returned(call) and self.no_room(call):
+            self.t.lack(f"the provider has no room: {what}")
+        self.t.demand(returned(call), row, what, said(call), OK)
         return call
 
     # ---- objects ----
@@ -673,8 +670,7 @@ def _count(told: Told, name: str) -> int:
 def connect(a: Qp, b: Qp, row: str = "6.2.1.2-01", **other: Any) -> Joined:
     """A connection that has to come about."""
     made = join(a, b, **other)
-    if not made.established:
-        a.t.fail(row, "a connection to an end that listens and accepts", made.said, "ESTABLISHED at both ends")
+    a.t.demand(made.established, row, "a connection to an end that listens and accepts", made.said, "ESTABLISHED at both ends")
     return made
 
 
@@ -688,10 +684,9 @@ def start(p: Pair, wr: Wr) -> None:
     """The active side's first message, into a Receive that is there."""
     sent = p.a.send(p.ma.sge(0, 8))
     p.t.reap([sent, wr])
-    if wr.good and sent.wc is None:
-        p.t.fail("8.2.4-05", "the WC of a signaled Send whose message arrived", "none", "one")
-    if not (sent.good and wr.good):
-        p.t.fail("6.2.1.2-03", "the first message of a new stream", f"{sent.status} and {wr.status}", "success at both ends")
+    p.t.demand(not wr.good or sent.wc is not None, "8.2.4-05", "the WC of a signaled Send whose message arrived", "none", "one")
+    p.t.demand(sent.good and wr.good, "6.2.1.2-03", "the first message of a new stream", f"{sent.status} and {wr.status}",
+               "success at both ends")  # fmt: skip
 
 
 def pair(t: Verbs, size: int = 8192, *, primed: bool = True, ord: int = 4, ird: int = 4, ends: Optional[tuple[Node, Node]] = None,

@@ -244,18 +244,29 @@ def length_errors(t: Calls) -> None:
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
-def told_anywhere(t: Calls, p: Pair, row: str, what: str) -> None:
-    """RD: after a further transfer each way one of the ends knows (A89)."""
+def told_anywhere(t: Calls, p: Pair, row: str, what: str, taken: bool = False) -> None:
+    """RD: after a further transfer each way one of the ends knows (A89).
+
+    taken: the further transfers find a receive, so that what is told is not that they found none.
+    """
     def known() -> bool:
         return any(v.state() != CONNECTED for v in (p.a, p.b)) or bool(heard(t, p.a)) or bool(heard(t, p.b))
 
     end = t.now_us + t.async_us
     told = t.until(known, t.quiet_us)
+    if taken and not told:
+        p.a.recv(p.back.part(16, 8))
+        p.b.recv(p.dst.part(16, 8))
     while not told and t.now_us < end:
-        for v, mem in ((p.a, p.src), (p.b, p.dst)):
+        for v, mem, to, sink in ((p.a, p.src, p.b, p.dst), (p.b, p.dst, p.a, p.back)):
             v.send(mem.part(0, 8))
             got = v.reap("Send", t.settle_us)
             told = told or bool(got.errors)
+            if taken and not told:
+                got = to.done("Recv")
+                told = bool(got.errors)
+                if got.good:
+                    to.recv(sink.part(16, 8))
         told = told or t.until(known, 100_000)
     t.require(told, row, what, "silence at both ends", "an error at one of them")
 

@@ -96,7 +96,7 @@ def sent(t: Calls, fault: str, level: str, damaged: str) -> None:
             if got.errors:
                 t.require(p.b.becomes(ERROR), "G2.4-02", "the state of the receiver", p.b.state(), ERROR)
         if level == RD:
-            told_anywhere(t, p, "S2.5.2-02", what)
+            told_anywhere(t, p, "S2.5.2-02", what, taken=True)
         else:
             initiator(t, p, numbers, what)
 
@@ -159,7 +159,7 @@ def written(t: Calls, fault: str, level: str, immediate: bool) -> None:
     hit(t, before, whole and len(good) == len(receives))
     if level != UD and not (whole and len(good) == len(receives)):
         if level == RD:
-            told_anywhere(t, p, "S2.5.2-02", f"an RDMA Write ({fault})")
+            told_anywhere(t, p, "S2.5.2-02", f"an RDMA Write ({fault})", taken=True)
         else:
             initiator(t, p, numbers, fault)
     row = "G3.8.1-12" if fault == "lose" else "G3.8.1-11"

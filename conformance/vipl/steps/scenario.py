@@ -65,6 +65,11 @@ class Calls(CallScenario):
     def require(self, holds: bool, requirement: str, message: str, seen: object, required: object, **where: Any) -> bool:
         return super().require(holds, _full(requirement), message, seen, required, **where)
 
+    def demand(
+        self, holds: bool, requirement: str, message: str, seen: object, required: object, at: Optional[Seen] = None
+    ) -> None:  # fmt: skip
+        super().demand(holds, _full(requirement), message, seen, required, at)
+
     def fail(self, requirement: str, message: str, seen: str, required: str, at: Optional[Seen] = None) -> NoReturn:
         self.judge_calls()
         super().fail(_full(requirement), message, seen, required, at=at)

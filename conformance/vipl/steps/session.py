@@ -298,8 +298,8 @@ class Vi:
         row = "G3.5.3-02" if queue == "Send" else "G3.5.6-01"
         result = self.node.start(f"Vip{queue}Wait", vi=self.vi, Timeout=us)
         limit = self.t.async_us if us is None else us + self.t.late_us + self.t.settle_us
-        if not self.t.until(lambda: result.done, limit):
-            self.t.fail(row, f"Vip{queue}Wait with a Timeout of {us} us does not return", "still blocked", "returns")
+        self.t.demand(self.t.until(lambda: result.done, limit), row, f"Vip{queue}Wait with a Timeout of {us} us does not return",
+                      "still blocked", "returns")  # fmt: skip
         ptr = result.result().get("DescriptorPtr")
         return Got(result.returned(), ptr if isinstance(ptr, dict) else None)
 
@@ -322,8 +322,7 @@ class Vi:
     def good(self, queue: str, row: str, what: str, within_us: Optional[int] = None) -> Got:
         """Take the next completion, which has to be good."""
         got = self.reap(queue, within_us)
-        if not got.good:
-            self.t.fail(row, what, str(got), "a Descriptor without error")
+        self.t.demand(got.good, row, what, got, "a Descriptor without error")
         return got
 
     def disconnect(self) -> str:
@@ -392,12 +391,10 @@ def connect(a: Vi, b: Vi, discriminator: str = "", timeout_us: int = 5_000_000) 
     t = a.t
     asking, conn = request(a, b.node, discriminator, timeout_us)
     code = b.node.code("VipConnectAccept", conn=conn, vi=b.vi)
-    if code != OK:
-        t.fail("S5.2-01", f"VipConnectAccept of a VI that fits: {code}", code, OK)
-    if not t.until(lambda: asking.done, t.settle_us + timeout_us):
-        t.fail("S5.2-01", "VipConnectRequest does not return though it was accepted", "still blocked", OK)
-    if asking.returned() != OK:
-        t.fail("S5.2-01", f"VipConnectRequest that was accepted: {asking.returned()}", asking.returned(), OK)
+    t.demand(code == OK, "S5.2-01", f"VipConnectAccept of a VI that fits: {code}", code, OK)
+    t.demand(t.until(lambda: asking.done, t.settle_us + timeout_us), "S5.2-01",
+             "VipConnectRequest does not return though it was accepted", "still blocked", OK)  # fmt: skip
+    t.demand(asking.returned() == OK, "S5.2-01", f"VipConnectRequest that was accepted: {asking.returned()}", asking.returned(), OK)
     for vi in (a, b):
         t.require(vi.becomes(CONNECTED), "S5.2-01", "the state of a VI that was connected", vi.state(), CONNECTED)
 
