@@ -668,14 +668,15 @@ class Agent:
         return {"done": True, "hits": self.transfer.wire.arm(self.transfer, p["fault"], p.get("from", 0))}
 
     def do_layout(self, p: Json) -> Json:
-        """There is no header here: the segments of S 10.1 alone have a layout."""
+        """There is no header here: these are the sizes and numbers that one would have (G 4)."""
         members = {
             "VIP_CONTROL_SEGMENT." + name: place for name, place in (
                 ("Next", [0, 8]), ("NextHandle", [8, 4]), ("SegCount", [12, 2]), ("Control", [14, 2]), ("Reserved", [16, 4]),
                 ("ImmediateData", [20, 4]), ("Length", [24, 4]), ("Status", [28, 4]))
         }
-        sizes = {"VIP_CONTROL_SEGMENT": 32, "VIP_ADDRESS_SEGMENT": 16, "VIP_DATA_SEGMENT": 16, "VIP_DESCRIPTOR_SEGMENT": 16}
-        return {"sizes": sizes, "members": members, "constants": {}, "missing": [], "pagesize": PAGE, "processors": 1}
+        return {
+            "sizes": c.SIZES, "members": members, "constants": c.CONSTANTS, "missing": [], "pagesize": PAGE, "processors": 1,
+        }  # fmt: skip
 
     def do_agent_devices(self, p: Json) -> Json:
         return {"devices": ["VINIC", "VINIC1"]}

@@ -56,6 +56,28 @@ CONTROL_IMMEDIATE = 0x4
 CONTROL_FENCE = 0x8
 CONTROL_RESERVED = 0xFFF0
 
+#: What a header gives numbers to (G 4). That of the time has none for VIP_NOT_REACHABLE.
+CONSTANTS = {
+    **{name: number for names in (
+        (OK, NOT_DONE, PARAMETER, RESOURCE, TIMEOUT, REJECT, LEVEL, MTU, QOS, PTAG, RDMAREAD, DESCRIPTOR, STATE, NAMESERVICE,
+         NO_MATCH),
+        ("VIP_RESOURCE_NIC", "VIP_RESOURCE_VI", "VIP_RESOURCE_CQ", "VIP_RESOURCE_DESCRIPTOR"),
+        tuple(f"VIP_ERROR_{name}" for name in (
+            "POST_DESC", "CONN_LOST", "RECVQ_EMPTY", "VI_OVERRUN", "RDMAW_PROT", "RDMAW_DATA", "RDMAW_ABORT", "RDMAR_PROT",
+            "COMP_PROT", "RDMA_TRANSPORT", "CATASTROPHIC",
+        )),
+        tuple(f"VIP_STATE_{name}" for name in (IDLE, CONNECTED, PENDING, ERROR)),
+    ) for number, name in enumerate(names)},
+    **LEVELS, **{name: bit for bit, name in STATUS.items()},
+    "VIP_TRUE": 1, "VIP_FALSE": 0, "VIP_DESCRIPTOR_ALIGNMENT": 64, "VIP_CONTROL_OP_SENDRECV": 0,
+    "VIP_CONTROL_OP_RDMAWRITE": CONTROL_WRITE, "VIP_CONTROL_OP_RDMAREAD": CONTROL_READ, "VIP_CONTROL_OP_MASK": CONTROL_OP,
+    "VIP_CONTROL_IMMEDIATE": CONTROL_IMMEDIATE, "VIP_CONTROL_QFENCE": CONTROL_FENCE,
+}  # fmt: skip
+SIZES = {
+    "VIP_CONTROL_SEGMENT": 32, "VIP_ADDRESS_SEGMENT": 16, "VIP_DATA_SEGMENT": 16, "VIP_DESCRIPTOR_SEGMENT": 16,
+    "VIP_DESCRIPTOR": 64, "VIP_UINT8": 1, "VIP_UINT16": 2, "VIP_UINT32": 4, "VIP_UINT64": 8, "VIP_ULONG": 4,
+}  # fmt: skip
+
 
 def status_names(word: int) -> list[str]:
     """The names of the bits and of the operation in a status word."""

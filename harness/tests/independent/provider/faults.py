@@ -93,6 +93,209 @@ def _read_enable_taken(agent: Agent) -> None:
     agent.world._rights = lambda nic, ptag, read: real(nic, ptag, False)  # type: ignore[method-assign]
 
 
+def _silent(agent: Agent) -> None:
+    """At Reliable Delivery nobody is told of an error, and the connection goes on."""
+    real = agent.transfer.break_connection
+
+    def break_connection(vi: Any, code: Any) -> None:
+        if vi.attributes.level != c.RD:
+            real(vi, code)
+    agent.transfer.break_connection = break_connection  # type: ignore[method-assign]
+
+
+def _untold(agent: Agent) -> None:
+    """The other end is not told that its peer has disconnected, and its Sends are successful ever after."""
+    agent.transfer._far = lambda peer: None  # type: ignore[method-assign]
+    agent.transfer.break_connection = lambda vi, code: None  # type: ignore[method-assign]
+
+
+def _untold_second(agent: Agent) -> None:
+    """The same from the second time on."""
+    real, times = agent.transfer._far, [0]
+
+    def far(peer: Any) -> None:
+        times[0] += 1
+        if times[0] == 1:
+            real(peer)
+        else:
+            _untold(agent)
+    agent.transfer._far = far  # type: ignore[method-assign]
+
+
+def _refused_read_moves(agent: Agent) -> None:
+    real = agent.transfer._read
+
+    def read(vi: Any, peer: Any, work: Any, form: Any) -> None:
+        data = agent.world.space.read(form.remote.va, form.length)
+        if data is not None:
+            agent.transfer._scatter(form.segments, data)
+        real(vi, peer, work, form)
+    agent.transfer._read = read  # type: ignore[method-assign]
+
+
+def _goes_on(agent: Agent) -> None:
+    """A message that is lost at Reliable Delivery shows nowhere."""
+    def harmed(transfer: Any, vi: Any, peer: Any, work: Any, form: Any, operation: int, harm: str) -> None:
+        transfer.finish_send(vi, work, operation, form.length)
+    agent.transfer.wire.harmed = harmed  # type: ignore[method-assign]
+
+
+def _stops(agent: Agent) -> None:
+    """Behind a message that is lost nothing arrives, and nobody is told."""
+    def harmed(transfer: Any, vi: Any, peer: Any, work: Any, form: Any, operation: int, harm: str) -> None:
+        transfer.finish_send(vi, work, operation, form.length)
+        vi.gap = lambda: None
+    agent.transfer.wire.harmed = harmed  # type: ignore[method-assign]
+
+
+def _two_agents(agent: Agent) -> None:
+    """The ends are those of two processes, by their own word."""
+    devices = agent.do_agent_devices({})
+    agent.do_agent_devices = lambda p: {**devices, "agents": 2}  # type: ignore[method-assign]
+
+
+def _reaches_all(agent: Agent) -> None:
+    """A VI reaches what another process has registered."""
+    _two_agents(agent)
+    real = agent.world.reach
+
+    def reach(nic: Nic, va: int, length: int, handle: int, ptag: Any) -> Any:
+        regions = (one.regions.get(handle) for one in agent.world.nics)
+        return real(nic, va, length, handle, ptag) or next((region for region in regions if region is not None), None)
+    agent.world.reach = reach  # type: ignore[method-assign]
+
+
+def _lives_on(agent: Agent) -> None:
+    """The end of a process ends nothing of it: what is sent to it is taken as before."""
+    _two_agents(agent)
+    knows = agent.knows
+
+    def restart(p: Json) -> Json:
+        agent.transfer._consume = lambda vi, form, data, refused: (0, None)  # type: ignore[method-assign]
+        return {}
+    setattr(agent, "knows", lambda method: method == "agent.restart" or knows(method))
+    setattr(agent, "do_agent_restart", restart)
+
+
+def _waits_for_a_receive(agent: Agent) -> None:
+    """A message that finds no receive is kept for the one that is posted next."""
+    consume, post, kept = agent.transfer._consume, agent.transfer.post, []
+
+    def keeps(vi: Any, form: Any, data: bytes, refused: Any) -> Any:
+        if not any(not work.status for work in vi.receive.work):
+            kept.append((vi, form, data, refused))
+            return 0, None
+        return consume(vi, form, data, refused)
+
+    def posts(vi: Any, receive: bool, va: int, handle: int) -> str:
+        code = post(vi, receive, va, handle)
+        if receive and kept and kept[0][0] is vi:
+            consume(*kept.pop(0))
+        return code
+    agent.transfer._consume, agent.transfer.post = keeps, posts  # type: ignore[method-assign]
+
+
+def _any_access(agent: Agent) -> None:
+    """The enables of VIs and regions count for nothing."""
+    agent.transfer._remote = lambda vi, at, length, read: True  # type: ignore[method-assign]
+
+
+def _calls_of_the_destroyed(agent: Agent) -> None:
+    """The last handler of a queue is called once more when its VI has gone."""
+    notify, destroy, kept = agent.transfer.notify, agent.connecting.destroy_vi, []
+
+    def keeps(vi: Any, queue: Any, handler: Any) -> str:
+        kept.append(handler)
+        return notify(vi, queue, handler)
+
+    def destroys(vi: Any) -> str:
+        code = destroy(vi)
+        if kept:
+            handler = kept.pop()
+            agent.world.threads.after(0.02, lambda: agent.world.notifier.do(lambda: handler(None)))
+        return code
+    agent.transfer.notify, agent.connecting.destroy_vi = keeps, destroys  # type: ignore[method-assign]
+
+
+def _send_sleeps_on(agent: Agent) -> None:
+    def wait(p: Json) -> Steps[Json]:
+        yield from agent.world.until(lambda: False, None)
+        return {"return": c.TIMEOUT}
+    agent.do_VipSendWait = wait  # type: ignore[method-assign]
+
+
+def _region_of_its_thread(agent: Agent) -> None:
+    """A region serves the thread that registered it, and that which reads the lines."""
+    real, own = agent.do_VipRegisterMem, set()
+
+    def register(p: Json) -> Json:
+        result = real(p)
+        if p.get("thread") is not None:
+            own.add(result.get("handle"))
+        return result
+
+    reach = agent.world.reach
+    agent.world.reach = lambda nic, va, length, handle, ptag: (  # type: ignore[method-assign]
+        None if handle in own else reach(nic, va, length, handle, ptag))
+    agent.do_VipRegisterMem = register  # type: ignore[method-assign]
+
+
+def _descriptors_of_any_tag(agent: Agent) -> None:
+    real, world = agent.transfer._writes, agent.world
+
+    def reach(nic: Nic, va: int, length: int, handle: int, ptag: Any) -> Any:
+        region = nic.regions.get(handle)
+        return world.__class__.reach(world, nic, va, length, handle, region.ptag if region is not None else ptag)
+
+    def any_tag(vi: Any, work: Any, sending: bool) -> Any:
+        world.reach = reach  # type: ignore[method-assign]
+        try:
+            return agent.transfer.__class__.read(agent.transfer, vi, work, sending)
+        finally:
+            del world.reach
+
+    def writes(vi: Any, va: int, handle: int) -> bool:
+        region = vi.nic.regions.get(handle)
+        return real(vi, va, handle) or region is not None and region.ptag is not vi.attributes.ptag
+    agent.transfer._writes = writes  # type: ignore[method-assign]
+    agent.transfer.read = any_tag  # type: ignore[method-assign]
+
+
+def _address_is_not_counted(agent: Agent) -> None:
+    """An RDMA whose only segment is the address segment is taken for one without."""
+    real = agent.transfer.read
+
+    def read(vi: Any, work: Any, sending: bool) -> Any:
+        form = real(vi, work, sending)
+        if form is not None and form.remote is not None and not form.segments:
+            form.error = c.FORMAT
+        return form
+    agent.transfer.read = read  # type: ignore[method-assign]
+
+
+def _rubbish_is_bad(agent: Agent) -> None:
+    """A Descriptor with rubbish in what is the library's gets the FORMAT bit, though it is carried out."""
+    real = agent.transfer.complete
+
+    def complete(vi: Any, queue: Any, work: Any, status: int) -> None:
+        head = agent.world.space.read(work.va, 8)
+        rubbish = head is not None and int.from_bytes(head, "little") == 0xDEADBEEFDEADBEEF
+        real(vi, queue, work, status | (c.FORMAT if rubbish else 0))
+    agent.transfer.complete = complete  # type: ignore[method-assign]
+
+
+def _twice(agent: Agent) -> None:
+    """Of two messages in a row the second is the first once more."""
+    real, last = agent.transfer._scatter, [b""]
+
+    def scatter(segments: Any, data: bytes) -> None:
+        if len(data) == len(last[0]) == 32:
+            data = last[0]
+        last[0] = data
+        real(segments, data)
+    agent.transfer._scatter = scatter  # type: ignore[method-assign]
+
+
 FAULTS: dict[str, Fault] = {
     "query-tells-write": Fault("G3.7.3-01", "VIPL.S1*", _result("VipQueryVi", _query_tells_write)),
     "second-connection-loses-receives": Fault("S4.1-01", "VIPL.K5*", _second_connection_loses_receives),
@@ -101,5 +304,27 @@ FAULTS: dict[str, Fault] = {
     "recv-wait-sleeps-on": Fault("G3.5.6-01", "VIPL.C37*", _sleeps_on),
     "idle-error-forgotten": Fault("S5.1-06", "VIPL.S6*", _idle_error_forgotten),
     "refused-cq-stays": Fault("S3.4-05", "VIPL.L4", _refused_cq_stays),
+    "silent-of-receives": Fault("S2.5.2-03", "VIPL.X5/rd", _silent),
+    "silent-of-writes": Fault("S2.5.2-08", "VIPL.X12/rd*", _silent),
+    "silent-of-losses": Fault("S2.5.2-02", "VIPL.X9/rd", _stops),
+    "end-is-not-told": Fault("S4.2-03", "VIPL.X20*", _untold),
+    "closed-end-is-not-told": Fault("G3.1.2-02", "VIPL.E7*", _untold),
+    "handler-is-not-told": Fault("G3.8.1-01", "VIPL.E1/rd", _untold),
+    "nobody-is-told": Fault("G3.8.1-02", "VIPL.E1/rd", _untold_second),
+    "no-error-is-told": Fault("G4.4-02", "VIPL.E2/rd", _untold),
+    "refused-read-moves": Fault("S3.2.2.2-03", "VIPL.X17*", _refused_read_moves),
+    "goes-on-behind-a-loss": Fault("G2.4-01", "VIPL.X9/rd", _goes_on),
+    "reaches-another-process": Fault("S1.5.3-03", "VIPL.P3/[rs]e*", _reaches_all),
+    "takes-the-tag-of-another": Fault("S3.2.2.1-02", "VIPL.P3/[rs]e*", _reaches_all),
+    "process-lives-on": Fault("S3.1-02", "VIPL.P3/end", _lives_on),
+    "waits-for-a-receive": Fault("S2.3.1-03", "VIPL.X5/*", _waits_for_a_receive),
+    "any-access": Fault("S3.2.2.2-03", "VIPL.P2/*", _any_access),
+    "calls-of-the-destroyed": Fault("G3.5.10-02", "VIPL.N5/vi", _calls_of_the_destroyed),
+    "send-wait-sleeps-on": Fault("G3.5.3-02", "VIPL.C36/send-wait", _send_sleeps_on),
+    "region-of-its-thread": Fault("S3.2.1-06", "VIPL.T3", _region_of_its_thread),
+    "descriptors-of-any-tag": Fault("S3.2.2.1-05", "VIPL.X22*", _descriptors_of_any_tag),
+    "address-is-not-counted": Fault("G5.2-03", "VIPL.D4/*", _address_is_not_counted),
+    "rubbish-is-bad": Fault("G5.2-02", "VIPL.D8*", _rubbish_is_bad),
+    "one-message-twice": Fault("S2.5-06", "VIPL.O2*", _twice),
     "read-enable-taken": Fault("G3.4.3-08", "VIPL.C32", _read_enable_taken, "least"),
 }

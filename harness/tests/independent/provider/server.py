@@ -93,7 +93,7 @@ class Server:
             return
         if method in self._own:
             self._protocol(number, self._own[method], params)
-        elif not Agent.knows(method):
+        elif not (self._agent or Agent).knows(method):
             self._error(number, -32601, f"no method {method}")
         elif self._agent is None:
             self._error(number, -32000, "there was no reset")

@@ -19,6 +19,7 @@ class Fault(NamedTuple):
     row: str
     flavours: Tuple[str, ...]
     what: str
+    also: Tuple[str, ...] = ()  # rows that it breaks as well
 
 
 FAULTS: List[Fault] = [
@@ -75,21 +76,21 @@ FAULTS: List[Fault] = [
     Fault("idle-to-closing", "VERBS-6.2.1-07", BOTH, "Idle to Closing is taken"),
     Fault("idle-to-terminate", "VERBS-6.2.1-06", IWARP, "Idle to Terminate is taken"),
     Fault("idle-receives-complete", "VERBS-6.2.1-04", BOTH, "Receives posted in Idle are flushed at once"),
-    Fault("idle-sends-complete", "VERBS-6.2.1-04", IWARP, "Sends posted in Idle complete there"),
+    Fault("idle-sends-complete", "VERBS-6.2.1-04", IWARP, "Sends posted in Idle complete there", ("VERBS-6.2.5-01",)),
     Fault("connect-clears-receives", "VERBS-6.2.1.2-04", BOTH, "Receives posted in Idle are gone in RTS"),
     Fault("connect-clears-sends", "VERBS-6.2.2-02", IWARP, "Sends posted in Idle are gone in RTS"),
     Fault("first-message-lost", "VERBS-6.2.1.2-04", BOTH, "the peer's first message is lost"),
     Fault("rts-to-rts-refused", "VERBS-6.2.2.1-01", BOTH, "RTS to RTS is refused"),
     Fault("rts-to-error-refused", "VERBS-6.2.2.4-01", BOTH, "RTS to Error is refused"),
     Fault("rts-to-idle", "VERBS-6.2.2-06", BOTH, "RTS to Idle is taken"),
-    Fault("closing-refused", "VERBS-6.2.2.2-05", IWARP, "RTS to Closing is refused"),
+    Fault("closing-refused", "VERBS-6.2.2.2-05", IWARP, "RTS to Closing is refused", ("VERBS-6.2.5-01",)),
     Fault("error-to-rts", "VERBS-6.2.4-01", BOTH, "Error to RTS is taken"),
     Fault("error-to-closing", "VERBS-6.2.4-01", BOTH, "Error to Closing is taken"),
-    Fault("error-for-ever", "VERBS-6.2.4-08", BOTH, "Error to Idle is refused for ever"),
+    Fault("error-for-ever", "VERBS-6.2.4-08", BOTH, "Error to Idle is refused for ever", ("VERBS-6.2.5-05", "VERBS-6.2.3-08")),
     Fault("idle-while-flushing", "VERBS-6.2.4-07", IWARP, "Idle is taken while WRs are flushed, and their WCs are lost"),
     Fault("reuse-never", "VERBS-6.2.4-09", IWARP, "a QP that had a stream takes no other"),
     Fault("error-post-lost", "VERBS-6.2.4-06", BOTH, "posts in Error are taken and never complete"),
-    Fault("flush-no-sends", "VERBS-6.2.4-02", BOTH, "the Send Queue is not flushed"),
+    Fault("flush-no-sends", "VERBS-6.2.4-02", BOTH, "the Send Queue is not flushed", ("VERBS-6.2.3-04",)),
     Fault("flush-no-receives", "VERBS-6.2.4-02", BOTH, "the Receive Queue is not flushed"),
     Fault("flush-not-the-last", "VERBS-6.2.4-02", BOTH, "the last Receive is not flushed"),
     Fault("flush-twice", "VERBS-8.2.4-04", BOTH, "one flushed Receive has two WCs"),
@@ -99,7 +100,7 @@ FAULTS: List[Fault] = [
     Fault("flush-sends-to-receive-cq", "VERBS-8.3.2-01", BOTH, "flushed Sends come to the CQ of the Receive Queue"),
     Fault("closing-keeps-receives", "VERBS-6.2.5-03", IWARP, "Closing leaves the Receives"),
     Fault("closing-receives-succeed", "VERBS-6.2.5-03", IWARP, "Receives that Closing flushes are told as success"),
-    Fault("closing-for-ever", "VERBS-6.2.5-08", IWARP, "Closing does not end"),
+    Fault("closing-for-ever", "VERBS-6.2.5-08", IWARP, "Closing does not end", ("VERBS-6.2.5-07", "VERBS-6.2.2.2-04")),
     Fault("close-complete-silent", "VERBS-6.2.5-06", IWARP, "LLP Close Complete is not told"),
     Fault("close-with-error-event", "VERBS-6.2.2.2-06", IWARP, "Closing by Modify QP makes an error event"),
     Fault("closed-peer-stays", "VERBS-6.2.2.2-01", IWARP, "the peer of a QP that closes stays in RTS"),
@@ -225,7 +226,10 @@ FAULTS: List[Fault] = [
     Fault("remote-error-ignored", "VERBS-8.3.3-03", IWARP, "an error of an incoming message is ignored"),
     Fault("remote-error-as-success", "VERBS-7.4.2-04", IB, "the initiator's WC tells a refused access as success"),
     Fault("access-event-missing", "VERBS-7.4.2-03", IWARP, "a refused access ends the stream, and no event tells of it"),
-    Fault("events-lost", "VERBS-8.3.3-01", IWARP, "no asynchronous event is told"),
+    Fault("events-lost", "VERBS-8.3.3-01", IWARP, "no asynchronous event is told",
+          ("VERBS-7.10.6.2-03", "VERBS-7.4.2-06", "VERBS-7.8-03", "VERBS-8.3.3-04", "VERBS-8.3.3-05", "VERBS-8.3.3-06",
+           "VERBS-8.3.3-08", "VERBS-8.3.3-09", "VERBS-8.3.3-10", "VERBS-8.3.3-11", "VERBS-8.3.3-12", "VERBS-8.3.3-13",
+           "VERBS-8.3.3-14")),
     Fault("event-other-qp", "VERBS-8.3.3-02", IWARP, "asynchronous events name another QP"),
     Fault("remote-write-without-local", "VERBS-7.4.2-01", BOTH, "remote write is given without local write"),
     Fault("mr-aligned-only", "VERBS-7.6.1.1-02", BOTH, "a region has to begin at a multiple of 8"),
@@ -244,7 +248,7 @@ FAULTS: List[Fault] = [
     Fault("rereg-leaves-invalid", "VERBS-7.3.2.3-05", BOTH, "Reregister leaves the region Invalid"),
     Fault("rereg-failure-keeps-old", "VERBS-7.3.2.3-04", IWARP, "after a failed Reregister the old region works"),
     Fault("rereg-with-window", "VERBS-7.3.2.3-02", BOTH, "a region with bound windows is reregistered"),
-    Fault("bind-no-effect", "VERBS-7.10.2-01", BOTH, "a bind succeeds and does nothing"),
+    Fault("bind-no-effect", "VERBS-7.10.2-01", BOTH, "a bind succeeds and does nothing", ("VERBS-7.10.2-15",)),
     Fault("bind-late", "VERBS-8.2.2.1-02", BOTH, "a bind takes effect later than the WR behind it"),
     Fault("bind-key-ignored", "VERBS-7.2-01", BOTH, "the key of a bind is ignored"),
     Fault("bind-error-succeeds", "VERBS-8.3.2-09", BOTH, "a bind that is not permitted is told as success"),
