@@ -16,10 +16,9 @@ from typing import Callable, Sequence
 from conformance import register_all
 
 from .books import BOOKS, WIRES
-from .play import Check, Player, levels_of
-from .table import CHOICE, Proof, explained, load, long_table, merged, name_of, path_of, proofs_of, short_table, shown
+from .play import ORDER, Check, Player, levels_of
+from .table import CHOICE, FINE, NO_DEVICE, Proof, explained, load, long_table, merged, path_of, proofs_of, short_table, shown
 
-_FINE = frozenset(("named", "tolerated"))
 _SAVED = 25  # checks between two looks at the table
 
 
@@ -31,8 +30,8 @@ def played(
     chosen = [case for case in player.book.cases() if not cases or fnmatch(case.id, cases)]
     checks = player.checks(chosen)
     if lacking:
-        fine = {proof.name for proof in load(player.book.name) if proof.verdict in _FINE}
-        checks = [check for check in checks if name_of(check) not in fine]
+        fine = {proof.name for proof in load(player.book.name) if proof.verdict in FINE}
+        checks = [check for check in checks if check.name not in fine]
     for number, check in enumerate(checks, 1):
         player.prove(check)
         if number % _SAVED == 0:
@@ -55,9 +54,10 @@ def summary(player: Player, checks: Sequence[Check]) -> str:
     """The figures of a book."""
     shall = levels_of(checks, player.levels)
     devices = {(o.variant, o.device): o for check in checks for o in check.outcomes}
-    lines = [f"{player.book.name}: {len(checks)} checks, {len(devices)} devices, {player.played} runs of a case"]
-    for words, chosen in (("checks", checks), ("checks of shall", shall)):
-        counts = Counter(check.verdict for check in chosen)
+    lines = [f"{player.book.name}: {len(checks)} things compared, {len(devices)} devices, {player.played} runs of a case"]
+    for words, some in (("checks", checks), ("checks of shall", shall)):
+        chosen = wholes(some)
+        counts = Counter(chosen)
         share = 100 * counts["named"] / (len(chosen) or 1)
         told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         lines.append(f"  {words}: {len(chosen)}, {told}; {share:.1f} % named")
@@ -69,13 +69,22 @@ def summary(player: Player, checks: Sequence[Check]) -> str:
     return "\n".join(lines)
 
 
+def wholes(checks: Sequence[Check]) -> list[str]:
+    """The verdict of each check: the worst of those of the things that it compares."""
+    worst: dict[tuple[str, ...], str] = {}
+    for check in checks:
+        at = (check.place, check.primitive, check.requirement, "" if check.is_part else check.subject)
+        worst[at] = max(worst.get(at, ORDER[0]), check.verdict, key=(*ORDER, NO_DEVICE).index)
+    return list(worst.values())
+
+
 def open_checks(player: Player, checks: Sequence[Check]) -> list[str]:
     """The checks that no device of their own proves and no reason explains, one line each."""
     reasons = explained(player.book.name)
     return [
         f"{check.place} {check.primitive} {check.subject} {check.requirement}: {check.verdict}"
         for check in checks
-        if check.verdict not in _FINE and name_of(check) not in reasons
+        if check.verdict not in FINE and check.name not in reasons
     ] + [
         f"{check.place} {check.primitive} {check.subject} {check.requirement}: accuses {one.device} in {one.variant}"
         for check in checks
@@ -96,7 +105,7 @@ def main(argv: list[str]) -> int:
     register_all()
     tables, wrong = [], []
     for name in [options.book] if options.book else list(WIRES):
-        player, old = Player(BOOKS[name], shown(name)), load(name)
+        player, old = Player(BOOKS[name], shown(name), explained(name)), load(name)
 
         def save(done: Sequence[Check]) -> None:
             if options.write:

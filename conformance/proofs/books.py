@@ -28,6 +28,7 @@ from conformance.vitcp.book import PROTOCOL as VITCP
 from .answers import Reader, notifications, others_that_pass, providers
 from .breaks import Break
 from .calls import BrokenCalls
+from .conditions import Judge
 from .derive import choices, devices, everywhere
 from .frames import HEADER_FIELDS, BrokenPort, fields_of_1999, fields_of_2007
 from .layer import Layer, Server
@@ -39,11 +40,13 @@ Broken = Callable[[Optional[Break]], Dut]
 
 @dataclass(frozen=True)
 class Banked:
-    """A device that was made by hand. requirement: what it breaks. where: patterns of the variants in which it shows; () is any."""
+    """A device that was made by hand. requirement: what it breaks. where: patterns of the variants in which it shows; () is any.
+    check: that for which the table of a book names it."""
 
     device: Break
     requirement: str
     where: tuple[str, ...] = ()
+    check: Optional[tuple[str, str, str, str]] = None
 
     def shows_in(self, variant: str) -> bool:
         """Whether it shows in a variant of this id."""
@@ -77,6 +80,10 @@ class Book:
     def recorder(self) -> proof.Recorder:
         """What notes the checks."""
         return proof.Recorder()
+
+    def judge(self) -> Optional[Judge]:
+        """What notes which part of a condition a broken device breaks; None where its requirement says enough."""
+        return None
 
     def cases(self) -> Sequence[CaseInfo]:
         """All of them."""
@@ -220,7 +227,7 @@ class CallBook(Book):
     """A standard of calls, with a model of a provider behind a layer that does one thing otherwise. bank: the faults of the
     model."""
 
-    candidates, occasions = 40, 2
+    candidates, occasions = 48, 2
 
     def __init__(self, protocol: Protocol, model: Model, bank: Callable[[], Sequence[Banked]], jitter_us: int = 0) -> None:
         super().__init__(protocol)
@@ -246,6 +253,9 @@ class CallBook(Book):
 
     def recorder(self) -> proof.Recorder:
         return Reader()
+
+    def judge(self) -> Judge:
+        return Judge()
 
     def kind_of(self, variant: Variant) -> str:
         """The first word: a level, an operation."""
@@ -278,18 +288,23 @@ def _faults_of_vipl() -> Sequence[Banked]:
     return [Banked(Break("fault", name), f"VIPL-{fault.row}", (fault.cases,)) for name, fault in faults.items()]
 
 
+#: What the model of verbs does of what it may leave out, so that there is more to break.
+_CHOSEN = ("resize_qp=yes", "rereg_key=new")
+
+
 def _rnic(write: Callable[[str], None], fault: Optional[str]) -> Server:
     """The model of verbs, of iWARP."""
     names = ("server", "choices", "engine")
     server, choices_of, engine = (import_module(f"harness.tests.independent.verbs.{name}") for name in names)
-    clock, chosen = engine.VirtualClock(), choices_of.Choices(())
+    clock, chosen = engine.VirtualClock(), choices_of.Choices(_CHOSEN)
     made: Server = server.Server("iwarp", chosen, fault, write, ["model0"], ["127.0.0.1"], clock)
     return made
 
 
 def _faults_of_verbs() -> Sequence[Banked]:
     faults = import_module("harness.tests.independent.verbs.faults").FAULTS
-    return [Banked(Break("fault", fault.name), fault.row) for fault in faults if "iwarp" in fault.flavours]
+    mine = (fault for fault in faults if "iwarp" in fault.flavours)
+    return [Banked(Break("fault", fault.name), row) for fault in mine for row in (fault.row, *fault.also)]
 
 
 BOOKS: dict[str, Book] = {

@@ -7,7 +7,7 @@ from typing import Union
 
 Value = Union[None, int, str, tuple[str, str]]
 #: The verbs whose value is JSON.
-OF_CALLS = frozenset(("answer", "answer-from", "asked", "asked-from", "nothing", "pretend", "says", "told"))
+OF_CALLS = frozenset(("ahead", "answer", "answer-from", "asked", "asked-from", "nothing", "pretend", "says", "told"))
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Break:
     Of a provider of calls (layer.py): "answer" (the member ``what`` of an answer is another; value: JSON), "asked" (a member of a
     request is taken for another), both with "-from" also later, where it would be as it was then; "nothing" (from this answer on
     each is the value), "again" (the answer comes in the place of the next, too), "late" (it comes when time passes, so much at
-    least), "pretend" (nothing is done, and the value told), "silent" and "twice" (notifications of a kind are lost, or come
-    twice), "told" (a member of one is another), "says" (one comes behind an answer, of no cause), "fault" (of the model itself,
-    or of the bank, by its name).
+    least), "pretend" (nothing is done, and the value told), "ahead" (the value is told at once, and nothing when it is done),
+    "silent" and "twice" (notifications of a kind are lost, or come twice), "told" (a member of one is another), "says" (one comes
+    behind an answer, of no cause), "fault" (of the model itself, or of the bank, by its name).
     """
 
     verb: str

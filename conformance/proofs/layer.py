@@ -31,6 +31,7 @@ class Layer:
         self._broken, self._write = broken, write
         self._counts: dict[str, int] = {}
         self._asked: dict[Any, tuple[str, int]] = {}  # requests under way, by their ids
+        self._silenced: set[Any] = set()  # requests whose answers were told ahead
         self._was: Any = None  # what the member was when it was first altered
         self._before: Optional[Json] = None
         self._held: list[tuple[int, Json]] = []  # answers that are late, and when they come
@@ -53,6 +54,10 @@ class Layer:
             if broken.verb == "pretend" and broken.concerns("pretend", method, count):
                 self._tell({"id": number, "result": _value(broken)})
                 return
+            if broken.concerns("ahead", method, count):
+                del self._asked[number]
+                self._silenced.add(number)
+                self._tell({"id": number, "result": _value(broken)})
             if method == "clock.advance":
                 self._let_go(int(message["params"]["us"]))
             if broken.concerns("asked", method, count) or broken.since("asked-from", method, count):
@@ -98,6 +103,8 @@ class Layer:
         """What is told in the place of a message."""
         if "method" in message:
             return self._told(message, broken)
+        if message.get("id") in self._silenced:
+            return []
         method, count = self._asked.pop(message.get("id"), ("", 0))
         if method != broken.kind or "result" not in message:
             return [message]
@@ -148,8 +155,8 @@ def _other(value: Any, was: Any) -> Any:
 
 
 def member_of(broken: Break) -> Path:
-    """Where the member is that is altered."""
-    return tuple(int(step) if step.isdigit() else step for step in broken.what.split(".") if step)
+    """Where the member is that is altered; a point in a name is written as a colon."""
+    return tuple(int(step) if step.isdigit() else step.replace(":", ".") for step in broken.what.split(".") if step)
 
 
 def _at(of: Any, path: Path) -> Any:

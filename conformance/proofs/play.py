@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
+from itertools import islice, product, zip_longest
 from pathlib import Path
 from typing import Container, Iterator, Mapping, Optional, Sequence
 
@@ -14,6 +15,7 @@ from fcvi.engine.protocol import judging_by
 from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
+from .answers import COMES, Aspect
 from .books import Banked, Book
 from .breaks import Break
 
@@ -28,7 +30,14 @@ _ONE_IS_ENOUGH = frozenset(("require", "demand"))
 #: Verdicts, best first. tolerated: the requirement is named, with the erratum by which nobody fails.
 ORDER = ("named", "tolerated", "otherwise", "inconclusive", "error", "passes")
 
+#: What an absence is: such a device says nothing of a value that is compared.
+_ABSENT = frozenset(("never", "late", "nothing", "silent"))
+
+_NOTHING = proof.Record("", "", "", "", ())  # of an occasion that is kept for its variant alone
+
 Key = tuple[str, str, str, str]  # place, primitive, subject, requirement
+Name = tuple[str, str, str, str]  # step, primitive, subject, requirement
+Broken = tuple[str, str, str]  # place, requirement, part of a condition
 
 
 @dataclass(frozen=True)
@@ -61,17 +70,22 @@ class Outcome:
 @dataclass(frozen=True)
 class Seen:
     """What a run with a broken device ended with. failing: what failed it. noticed: each requirement of a finding, and whether it
-    was found without an erratum."""
+    was found without an erratum. broken: the parts of conditions that did not hold."""
 
     verdict: Verdict
     failing: tuple[str, ...]
     noticed: Mapping[str, bool]
+    broken: frozenset[Broken] = frozenset()
 
-    def of(self, requirement: str, levels: Mapping[str, str]) -> str:
-        """What it says of a check of this requirement (ORDER)."""
+    def names(self, requirement: str, levels: Mapping[str, str]) -> bool:
+        """Whether the device was failed by it, or noticed where nothing fails by it."""
         judged = levels.get(requirement, "shall") == "shall"
-        if requirement in self.failing or (not judged and self.noticed.get(requirement)):
-            return "named"
+        return requirement in self.failing or (not judged and bool(self.noticed.get(requirement)))
+
+    def of(self, requirement: str, levels: Mapping[str, str], part: Optional[Broken] = None) -> str:
+        """What it says of a check of this requirement (ORDER). part: of its condition that has to be broken."""
+        if self.names(requirement, levels):
+            return "named" if part is None or part in self.broken else "otherwise"
         if requirement in self.noticed and not self.noticed[requirement]:
             return "tolerated"
         words = {Verdict.FAIL: "otherwise", Verdict.PASS: "passes", Verdict.INCONCLUSIVE: "inconclusive"}
@@ -91,6 +105,29 @@ class Check:
     outcomes: list[Outcome] = field(default_factory=list)
     choices: list[Outcome] = field(default_factory=list)  # of devices that take what the check lets pass
     banked: list[tuple[Break, Occasion]] = field(default_factory=list)  # devices made by hand for its requirement, where they show
+    gone: set[Break] = field(default_factory=set)  # devices at which what it is about does not come
+    places: dict[str, Occasion] = field(default_factory=dict)  # every variant in which it is made, up to _PLACES
+
+    @property
+    def name(self) -> Name:
+        """What tells it from others in a table, which has no lines."""
+        return self.step, self.primitive, self.subject, self.requirement
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is one of several things that a check of a condition compares."""
+        return self.primitive in _ONE_IS_ENOUGH and self.subject != ""
+
+    @property
+    def part(self) -> Optional[Broken]:
+        """The part of its condition that has to be broken; None where that its requirement is named is enough."""
+        return (self.place, self.requirement, self.subject) if self.is_part and self.subject != COMES else None
+
+    def takes(self, device: Break) -> bool:
+        """Whether a device can prove it: that something does not come says nothing of a value, and the other way round."""
+        if self.subject == COMES:
+            return device in self.gone
+        return not self.gone or device not in self.gone and device.verb not in _ABSENT
 
     def add(self, occasion: Occasion) -> None:
         """Keep it, if it is one of the cheapest, with at most two of one case, and of one kind of its variants."""
@@ -130,6 +167,8 @@ def aspect_of(primitive: str, device: Break) -> str:
 
 
 def _relative(place: str) -> str:
+    if not place:
+        return f"{EVERY_CASE}:0"
     file, _, line = place.rpartition(":")
     path = Path(file)
     return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name}:{line}"
@@ -137,6 +176,8 @@ def _relative(place: str) -> str:
 
 def subject_of(record: proof.Record) -> str:
     """What is compared, where the check says it itself."""
+    if isinstance(record, Aspect):
+        return record.aspect
     if record.primitive in _ONE_IS_ENOUGH or not record.sights:
         return ""
     first = record.sights[0]
@@ -152,15 +193,20 @@ def _within(occasion: Occasion, most: int, least: int = 8) -> int:
 
 class Player:
     """Plays the cases of a book, against the reference port and broken ones. shown: devices that the table of the book names; each
-    is tried where no other device is named, so that a proof that still holds stays."""
+    is tried where no other device is named, so that a proof that still holds stays. explained: checks of calls for which it is
+    known why no device proves them: not everything is tried for those again."""
 
-    def __init__(self, book: Book, shown: Sequence[Banked] = ()) -> None:
+    def __init__(self, book: Book, shown: Sequence[Banked] = (), explained: Container[Name] = ()) -> None:
         self.book = book
         self.levels, self.pics, self._pixit = book.levels(), book.pics(), book.pixit()
         self._with = book.broken()
         self._bank: dict[str, list[Banked]] = {}
         for one in (*shown, *book.bank()):
             self._bank.setdefault(one.requirement, []).append(one)
+        self._explained = explained
+        self._shown = {one.check: one for one in shown if one.check is not None and book.judge() is not None}
+        self._shows: dict[Broken, list[Outcome]] = {}  # the devices that broke a part, of whichever check they were made
+        self._by_ident: dict[str, tuple[CaseInfo, Variant]] = {}
         self._last: Optional[Dut] = None  # the device of the last run
         self._known: dict[tuple[str, Break], Seen] = {}
         self.played = 0
@@ -182,11 +228,14 @@ class Player:
                     result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
                 cost = len(result.frames) + len(result.log)
                 for record in recorder.records:
-                    place = _relative(record.place) if record.place else f"{EVERY_CASE}:0"
+                    place = _relative(record.place)
                     key = (place, record.primitive, subject_of(record), record.requirement)
                     check = found.setdefault(key, Check(key[0], record.step or EVERY_CASE, key[1], key[2], key[3]))
                     occasion = Occasion(case, variant, record, cost, self.book.kind_of(variant))
                     check.add(occasion)
+                    if len(check.places) < _PLACES and check.part is not None:
+                        check.places.setdefault(occasion.ident, replace(occasion, record=_NOTHING))
+                    check.gone |= set(record.gone) if isinstance(record, Aspect) else set()
                     known = {device for device, _ in check.banked}
                     fit = [b for b in self._bank.get(check.requirement, ()) if b.device not in known and b.shows_in(occasion.ident)]
                     check.banked += [(one.device, occasion) for one in fit]
@@ -197,10 +246,12 @@ class Player:
         """Play the devices of a check, at one occasion after the other until each of its aspects is named."""
         late_us = 4 * self._pixit.late_us
         self._choose(check)
-        for occasion in check.occasions[: self.book.occasions]:
+        if self._is_shown(check):
+            return
+        for occasion in check.occasions[: _OCCASIONS if check.subject == COMES else self.book.occasions]:
             named = {aspect for aspect, verdict in check.aspects().items() if verdict == "named"}
             for device in islice(self.book.devices(occasion.record, late_us), _within(occasion, self.book.candidates)):
-                if aspect_of(check.primitive, device) in named:
+                if aspect_of(check.primitive, device) in named or not check.takes(device):
                     continue
                 check.outcomes.append(self._play(check, occasion, device))
                 if check.primitive in _ONE_IS_ENOUGH and check.outcomes[-1].verdict == "named":
@@ -208,13 +259,40 @@ class Player:
             if check.verdict == "named":
                 return
         lacking = {aspect for aspect, verdict in check.aspects().items() if verdict != "named"} or {check.primitive}
-        for device, occasion in check.banked:
+        for device, occasion in check.banked if check.part is None else self._by_hand(check):
+            if not check.takes(device):
+                continue
             outcome = self._play(check, occasion, device)
             if outcome.verdict == "named":
                 check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
                 return
-        if check.verdict != "tolerated":
+        if check.verdict != "tolerated" and not (check.is_part and check.name in self._explained):
             self._sweep(check)
+
+    def _by_hand(self, check: Check) -> Iterator[tuple[Break, Occasion]]:
+        """Devices made by hand for its requirement, in each variant in which the check is made."""
+        for occasion, one in product(check.places.values(), self._bank.get(check.requirement, ())):
+            if one.shows_in(occasion.ident):
+                yield one.device, occasion
+
+    def _is_shown(self, check: Check) -> bool:
+        """Whether the device that the table names for it, or one that was made of another check, breaks just its part."""
+        one = self._shown.get(check.name)
+        if one is not None:
+            fit = (o for o in check.occasions if one.shows_in(o.ident))
+            found = next(fit, None) or self._occasion(one, check)
+            if found is not None and check.takes(one.device):
+                check.outcomes.append(self._play(check, found, one.device))
+        if check.verdict != "named" and check.part is not None:
+            check.outcomes += [o for o in self._shows.get(check.part, ()) if check.takes(o.device)][:1]
+        return check.verdict == "named"
+
+    def _occasion(self, one: Banked, check: Check) -> Optional[Occasion]:
+        """The variant of a device of the table, where it is none of those that are kept for the check."""
+        by_ident = {case.variant_id(variant): (case, variant) for case, variant in self.variants()} if not self._by_ident else {}
+        self._by_ident.update(by_ident)
+        found = self._by_ident.get(one.where[0])
+        return None if found is None else replace(check.occasions[0], case=found[0], variant=found[1])
 
     def sweep_fields(self, checks: Sequence[Check]) -> list[Outcome]:
         """Every field of each kind of message, altered once: what codec, monitor and the checks of a whole message say of it."""
@@ -259,11 +337,13 @@ class Player:
 
     def _sweep(self, check: Check) -> None:
         """What can be broken at all, at the cheapest two occasions, for what is not named by a device of its own."""
-        for occasion in check.occasions[:2]:
+        for occasion in check.occasions[:2] if check.subject != COMES else ():
             lacking = {aspect for aspect, verdict in check.aspects().items() if verdict != "named"} or {check.primitive}
             self.seen(occasion.case, occasion.variant, None)
             assert self._last is not None
             for device in islice(self.book.everywhere(self._last, occasion.record), _within(occasion, _SWEPT, 64)):
+                if not check.takes(device):
+                    continue
                 outcome = self._play(check, occasion, device)
                 if ORDER.index(outcome.verdict) < ORDER.index(check.verdict if check.outcomes else ORDER[-1]):
                     check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
@@ -275,19 +355,26 @@ class Player:
         if key not in self._known:
             self._known[key] = self.seen(occasion.case, occasion.variant, device)
         seen = self._known[key]
-        said = seen.of(check.requirement, self.levels)
+        said = seen.of(check.requirement, self.levels, check.part)
         return Outcome(device, occasion.ident, said, seen.failing, aspect_of(check.primitive, device))
 
     def seen(self, case: CaseInfo, variant: Variant, device: Optional[Break]) -> Seen:
         """What the suite says of a device in a variant; None: of the port as it is."""
         dut = self._last = self._with(device)
         self.played += 1
-        with judging_by(self.book.protocol):
+        judge = self.book.judge()
+        with judging_by(self.book.protocol), proof.recording(judge) if judge is not None else nullcontext():
             result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
         if result.verdict is Verdict.ERROR:
             self._with(None).restart()
         noticed = {f.requirement: f.erratum is None for f in sorted(result.findings, key=lambda f: f.erratum is None)}
-        return Seen(result.verdict, tuple(result.broken), noticed)
+        broken = sorted((_relative(place), row, part) for place, row, part in judge.broken) if judge is not None else []
+        seen = Seen(result.verdict, tuple(result.broken), noticed, frozenset(broken))
+        for part in broken:
+            if device is not None and seen.names(part[1], self.levels):
+                found = Outcome(device, case.variant_id(variant), "named", seen.failing, "require")
+                self._shows.setdefault(part, []).append(found)
+        return seen
 
 
 def _by_place(key: Key) -> tuple[str, int, Key]:

@@ -10,25 +10,26 @@ from typing import Iterable, Mapping, Sequence
 
 from .books import Banked
 from .breaks import understand
-from .play import ORDER, ROOT, Check, Outcome
+from .play import ORDER, ROOT, Check, Name, Outcome
 
 _LONG = ("check", "step", "primitive", "subject", "requirement", "device", "variant", "verdict", "named")
 _SHORT = ("step", "primitive", "subject", "requirement", "verdict", "variant", "device", "named")
 NO_DEVICE = "no device"
+FINE = frozenset(("named", "tolerated"))
+#: The verdict of a part of a condition that no device proves, whatever the devices that were tried ended with.
+OPEN = "open"
 #: The step of a row that no check of a case proves: codec, monitor or what looks at every case named it.
 EVERYWHERE = "every frame"
 #: The primitive in an explanation of why a device that takes what a check lets pass is failed by it.
 CHOICE = "choice"
-
-Name = tuple[str, str, str, str]  # step, primitive, subject, requirement
 
 
 @dataclass(frozen=True, order=True)
 class Proof:
     """A check of a step, and whether a device that follows from it was failed by its requirement.
 
-    verdict: of ORDER, or "no device". variant, device: of one run that shows it, and the requirements that failed it there; ""
-    where none does.
+    verdict: of ORDER, "open" or "no device". variant, device: of one run that shows it, and the requirements that failed it there;
+    "" where none does.
     """
 
     step: str
@@ -46,17 +47,12 @@ class Proof:
         return self.step, self.primitive, self.subject, self.requirement
 
 
-def name_of(check: Check) -> Name:
-    """The same of a check."""
-    return check.step, check.primitive, check.subject, check.requirement
-
-
 def long_table(checks: Iterable[Check]) -> str:
     """Every device that was played, with the place of its check."""
     lines = ["\t".join(_LONG)]
     for check in checks:
         rows = [(str(o.device), o.variant, o.verdict, " ".join(o.named)) for o in check.outcomes] or [("", "", NO_DEVICE, "")]
-        lines += ["\t".join((check.place, *name_of(check), *row)) for row in rows]
+        lines += ["\t".join((check.place, *check.name, *row)) for row in rows]
     return "\n".join(lines) + "\n"
 
 
@@ -67,10 +63,11 @@ def proofs_of(checks: Iterable[Check], swept: Sequence[Outcome]) -> list[Proof]:
     """
     groups: dict[Name, list[Check]] = {}
     for check in checks:
-        groups.setdefault(name_of(check), []).append(check)
+        groups.setdefault(check.name, []).append(check)
     found = []
     for name, group in groups.items():
         verdict = max((check.verdict for check in group), key=(*ORDER, NO_DEVICE).index)
+        verdict = OPEN if verdict not in FINE and group[0].is_part else verdict
         shown = _shown([o for check in group for o in check.outcomes if o.verdict == "named"])
         found.append(Proof(*name, verdict, *shown))
     own = {proof.requirement for proof in found if proof.device}
@@ -92,7 +89,7 @@ def merged(old: Iterable[Proof], new: Iterable[Proof]) -> list[Proof]:
 
 
 def _worth(proof: Proof) -> int:
-    return (*ORDER, NO_DEVICE).index(proof.verdict)
+    return (*ORDER, OPEN, NO_DEVICE).index(proof.verdict)
 
 
 def _shown(outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
@@ -134,7 +131,7 @@ def load(book: str) -> tuple[Proof, ...]:
 def shown(book: str) -> list[Banked]:
     """The devices that the table of a book names, each for the requirement and the variant that it was failed in."""
     own = (proof for proof in load(book) if proof.device and proof.step != EVERYWHERE)
-    return [Banked(understand(proof.device), proof.requirement, (proof.variant,)) for proof in own]
+    return [Banked(understand(proof.device), proof.requirement, (proof.variant,), proof.name) for proof in own]
 
 
 @functools.cache
@@ -145,6 +142,6 @@ def explained(book: str) -> Mapping[Name, str]:
 
 
 __all__ = [
-    "CHOICE", "EVERYWHERE", "NO_DEVICE", "Proof", "explained", "load", "long_table", "merged", "name_of", "path_of",
+    "CHOICE", "EVERYWHERE", "NO_DEVICE", "Proof", "explained", "load", "long_table", "merged", "path_of",
     "proofs_of", "short_table",
 ]  # fmt: skip

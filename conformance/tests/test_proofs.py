@@ -13,9 +13,10 @@ from typing import Any, Callable
 import pytest
 
 from conformance.proofs.__main__ import open_checks, played, proofs
-from conformance.proofs.answers import Answer, devices as providers
+from conformance.proofs.answers import COMES, Answer, devices as providers
 from conformance.proofs.books import BOOKS
 from conformance.proofs.breaks import Break, understand
+from conformance.proofs.conditions import Condition, here
 from conformance.proofs.derive import devices, values_of
 from conformance.proofs.layer import Layer, member_of
 from conformance.proofs.play import ROOT, Player
@@ -50,6 +51,8 @@ def test_a_tenth_of_the_proofs_is_shown_again(book: str) -> None:
         case, variant = variants[proof.variant]
         seen = player.seen(case, variant, understand(proof.device))
         assert seen.of(proof.requirement, player.levels) == "named", proof
+        if proof.primitive in ("require", "demand") and proof.subject not in ("", COMES):
+            assert (proof.requirement, proof.subject) in {(row, part) for _, row, part in seen.broken}, proof
 
 
 @pytest.mark.parametrize("book", BOOKS)
@@ -62,7 +65,7 @@ def test_what_is_not_proved_has_its_reason(book: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("book", BOOKS)
 def test_the_table_is_what_the_checks_give(book: str) -> None:
-    player = Player(BOOKS[book], shown(book))
+    player = Player(BOOKS[book], shown(book), explained(book))
     checks = played(player, "")
     assert open_checks(player, checks) == []
     assert short_table(proofs(player, checks)) == path_of(book).read_text(encoding="utf-8")
@@ -127,6 +130,7 @@ def test_a_layer_does_one_thing_otherwise() -> None:
     assert told(Break("never", "Vip", (1,)), a, b) == ["error", "error", b]
     assert told(Break("silent", "error"), a) == [a] and told(Break("twice", "error"), a) == ["error", "error", a]
     assert told(Break("pretend", "Vip", (1,), "", "{}"), a) == [{}]
+    assert told(Break("ahead", "Vip", (1,), "", "{}"), a, b) == [{}, "error", "error", b]
     assert told(Break("late", "Vip", (1,)), a, b)[:2] == ["error", "error"]
     assert told(Break("answer", "Other", (1,), "x", "7"), a) == ["error", a]
     assert told(Break("asked", "Vip", (2,), "x.y.0", "7"), a, a, a) == ["error", a, "error", other, "error", a]
@@ -146,6 +150,37 @@ def test_what_a_breach_names_is_tried_first() -> None:
     assert found[0] == Break("answer", "VipQueryVi", (3,), "ViSendQEmpty", "false")
     assert not any(member_of(device) == ("vi",) for device in found if device.verb != "told")
     assert all(understand(str(device)) == device for device in found)
+
+
+class _Scenario:
+    """Notes the condition of its last check."""
+
+    dut = "none"
+    condition: Condition
+
+    def require(self, holds: bool, requirement: str) -> str:
+        found = here()
+        assert found is not None
+        self.condition = found
+        return "" if holds else found.broken()
+
+
+def test_the_parts_of_a_condition_are_those_of_its_words() -> None:
+    t, got, lost = _Scenario(), {"good": True, "length": 7, "pair": (1, 2)}, False
+    broken = t.require(lost or bool(got["good"] and got["length"] == 8), "R")
+    assert [part.words for part in t.condition.parts] == ["lost or got['good']", "lost or got['length'] == 8"]
+    others = [
+        t.require(not (lost or got["length"]), "R"), t.require(got["pair"] == (1, 3), "R"),
+        t.require(got.get("no") is not None and got["no"] == 2, "R"),
+    ]  # fmt: skip
+    assert broken == "lost or got['length'] == 8"
+    assert others == ["not got['length']", "got['pair'][1] == 3", "got.get('no') is not None"]
+
+
+def test_what_denies_something_does_not_ask_that_it_comes() -> None:
+    t, got = _Scenario(), {"errors": ["X"]}
+    t.require("Y" not in got["errors"] and got["errors"] == ["X"] and got["errors"] != [], "R")
+    assert [part.comes for part in t.condition.parts] == [False, True, True]
 
 
 def test_one_digit_of_a_long_text_is_altered_by_its_place() -> None:
