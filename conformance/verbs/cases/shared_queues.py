@@ -419,7 +419,7 @@ def others(t: Verbs, s: Shared, p: Pair, op: str, local: Mem, right: bool) -> No
             t.wait(t.quiet_us // 2)
             t.require(local.untouched(), row, f"memory of the SRQ's PD after a peer's {word}", "changed", "as it was")
             if word == "read":
-                t.require(not any(w.good for w in made), row, "a peer's Read of memory of the SRQ's PD", "success", "an error")
+                t.require(not any(one.good for one in made), row, "a peer's Read of memory of the SRQ's PD", "success", "an error")
                 t.require(p.ma.read(0, 64) == b"\x77" * 64, row, "its sink", "changed", "as it was")
         return
     got = p.a.recv(p.ma.sge(1024, 64)) if op == "send" else None
