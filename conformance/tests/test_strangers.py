@@ -20,19 +20,21 @@ def test_a_stranger_fails_nothing(book: str, seed: int) -> None:
     assert [str(one) for one in judged] == []
 
 
+_FAR = "5.2.far/reliable-delivery/send/dut-server/class2/in-order"
 #: Devices of Rev 1.0 that use up the time of an answer, so that a timer of theirs or of the tester's ends the setup first.
-_AT_THE_LAST_MOMENT = {
-    "R1.5.3.4.a/dut-lower/last-byte/class2": (1195, "refusal_handle=other,malformed=refuse,discriminator_rest=rubbish,"
-                                              "resp1_delay=9400000,delimiters=no,told=0,sent=200000,heard=200000,ip-beside-it,"
-                                              "states-late,parameter-of-empty-frames"),
-    "5.2.far/reliable-delivery/send/dut-server/class2/in-order": (7468, "clock_next=no,resp1_delay=9400000,next_us=no,told=0,"
-                                                                  "sent=30000,heard=200000"),
-}  # fmt: skip
+_AT_THE_LAST_MOMENT = (
+    ("R1.5.3.4.a/dut-lower/last-byte/class2", 1195,
+     "refusal_handle=other,malformed=refuse,discriminator_rest=rubbish,resp1_delay=9400000,delimiters=no,told=0,sent=200000,"
+     "heard=200000,ip-beside-it,states-late,parameter-of-empty-frames"),
+    (_FAR, 7468, "clock_next=no,resp1_delay=9400000,next_us=no,told=0,sent=30000,heard=200000"),
+    (_FAR, 10379,
+     "query_state=no,resp1_delay=9400000,farp_match=bit,continue=follows,next_us=no,rdma_read=no,told=1000,sent=200000,"
+     "heard=30000,no-next-timer,ip-beside-it,network-header-on-some,seq-ids-lowest"),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("variant", _AT_THE_LAST_MOMENT)
-def test_who_answers_at_the_last_moment_is_not_accused(variant: str) -> None:
-    seed, settings = _AT_THE_LAST_MOMENT[variant]
+@pytest.mark.parametrize(("variant", "seed", "settings"), _AT_THE_LAST_MOMENT)
+def test_who_answers_at_the_last_moment_is_not_accused(variant: str, seed: int, settings: str) -> None:
     assert verdict("rev1", settings.split(","), seed, variant) is Verdict.INCONCLUSIVE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from fcvi.dut.ref import DirectDut
+from fcvi.engine.results import TraceFrame
 from fcvi.engine.scenario import Inconclusive
 from fcvi.fc import codec
 from fcvi.fc.build import SOF
@@ -18,6 +19,12 @@ from .connection import CLIENT, STATE, check_state, create_vi, dut_address, test
 
 _ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
 _LINK_CONTROL = 0xC  # R_CTL of ACK, BSY and RJT (FC-FS)
+
+
+def _exchange(entry: TraceFrame) -> tuple[int, bool]:
+    """OX_ID, and whether the tester has opened it."""
+    of_responder = bool(codec.get("FC", "Exchange_Context", entry.data))
+    return int(codec.get("FC", "OX_ID", entry.data)), (entry.sender == "tester") != of_responder
 
 
 class Ends:
@@ -94,7 +101,9 @@ class Ends:
             return
         late = "the far side's FCVI_ULP_TIMEOUT may have ended a setup that the DUT was still answering"
         for number in aborts:  # the DUT may have had time left for what it owed; an ACK answers nothing
-            others = (e for e in reversed(trace[:number]) if int(codec.get("FC", "R_CTL", e.data)) >> 4 != _LINK_CONTROL)
+            setup = _exchange(trace[number])
+            others = (e for e in reversed(trace[:number])
+                      if _exchange(e) == setup and int(codec.get("FC", "R_CTL", e.data)) >> 4 != _LINK_CONTROL)  # fmt: skip
             last = next(others, trace[number])
             begun = [c.started_us for c in calls if last.time_us + t.pixit.early_us < c.started_us < trace[number].time_us]
             if last.sender == "tester" and 0 < trace[number].time_us - max([last.time_us, *begun]) < t.ulp_timeout_us:
