@@ -371,7 +371,10 @@ def _told_apart(t: Calls, one: Node, other: Node, words: list[str]) -> None:
 
 @vipl("K1", "Discriminators", "S4.1-02 S4.3-01 G3.3-04 G3.3-07 G3.3.1-02", errata="A41 A48 A50")
 def discriminators(t: Calls) -> None:
-    """Of 16 bytes and of the longest: equal ones match, different ones do not; two waits are told apart; a longer one fails."""
+    """Of 16 bytes and of the longest: equal ones match, different ones do not; two waits are told apart; a longer one fails.
+
+    They are bytes of a length (G 4.9), no text: they differ behind a zero, or in the case of a letter.
+    """
     one, other = nodes(t)
     level, there = best_level(one), other.number("MaxDiscriminatorLen")
     most = min(one.number("MaxDiscriminatorLen"), there)
@@ -380,9 +383,9 @@ def discriminators(t: Calls) -> None:
         word = bytes((7 * i + 1) & 0xFF for i in range(length)).hex()
         connect(one.vi(level), other.vi(level), word)
     for length in lengths:
-        same = bytes([15]) * length
-        places = (length - 1, length // 2, 0)  # where one byte differs
-        _told_apart(t, one, other, [same.hex(), *((same[:at] + b"\x10" + same[at + 1:]).hex() for at in places)])
+        same = b"\x0f\0" + b"A" * (length - 2)
+        differ = ((length - 1, b"a"), (length // 2, b"\x10"), (0, b"\x10"))  # in one byte
+        _told_apart(t, one, other, [same.hex(), *((same[:at] + byte + same[at + 1:]).hex() for at, byte in differ)])
     if there <= 4000:
         code = ended(t, other.start("VipConnectWait", LocalAddr=other.address("ab" * (there + 1)), Timeout=100_000), "G3.3-04",
                      3 * t.settle_us)

@@ -137,7 +137,7 @@ def no_read(t: Calls) -> None:
 
 _OPERATIONS = [*each(levels(), "op", {"send": "send", "write": "write"}),
                *each(levels((RD, RR), "rdma_read"), "op", {"read": "read"})]
-_WRONG = ("bad-handle", "foreign-address", "foreign-tag", "deregistered")
+_WRONG = ("bad-handle", "foreign-address", "foreign-tag", "deregistered", "second")
 
 
 def misplaced(t: Calls, node: Node, how: str) -> tuple[dict[str, Any], Mem]:
@@ -147,7 +147,7 @@ def misplaced(t: Calls, node: Node, how: str) -> tuple[dict[str, Any], Mem]:
         return good.part(0, 64, handle=(max(good.handle, other.handle) + 0x5A5A) & 0xFFFFFFFF), good
     if how == "foreign-address":
         return good.part(0, 64, handle=other.handle), good
-    if how == "foreign-tag":
+    if how in ("foreign-tag", "second"):
         tagged = node.mem(16384, ptag=node.ptag_new(), fill="5a")
         return tagged.part(0, 64), tagged
     node.code("VipDeregisterMem", mem=good.mem)
@@ -158,7 +158,10 @@ def misplaced(t: Calls, node: Node, how: str) -> tuple[dict[str, Any], Mem]:
       "S1.5.3-02 S2.2-01 S2.5.1-05 S2.5.1-06 S2.5.2-04 S2.5.2-07 S2.5.3-05 S3.2.2.1-04 S6.4.1-06 G5.2-21",
       errata="A63 A23", variants=each(_OPERATIONS, "how", {h: h for h in _WRONG}))  # fmt: skip
 def protection_errors(t: Calls) -> None:
-    """A handle that is none, the address of another region, another tag, a region that is gone: PROTECTION, and no byte moves."""
+    """A handle that is none, the address of another region, another tag, a region that is gone: PROTECTION, and no byte moves.
+
+    In the second of two segments likewise. What is in the first may be on its way by then (PARTIAL, G 5.2).
+    """
     p = pair(t, t.params["level"])
     op = t.params["op"]
     if op == "read":
@@ -166,16 +169,20 @@ def protection_errors(t: Calls) -> None:
         if p.level == UD:
             t.lack("there is no RDMA Read at this level")
     segment, region = misplaced(t, p.a.node, t.params["how"])
+    first = 16 if t.params["how"] == "second" else 0
+    segments = [*([(p.back if op == "read" else p.src).part(0, first)] if first else []), segment]
     p.dst.fill(3)
-    spare = p.b.recv(p.dst.part(12000, 64))
+    spare = p.b.recv(p.dst.part(12000, 128))
     if op == "send":
-        number = p.a.send(segment)
+        number = p.a.send(*segments)
     else:
-        number = p.a.rdma(op, p.dst.remote(), segment)
+        number = p.a.rdma(op, p.dst.remote(), *segments)
     row = {"bad-handle": "G5.2-21", "foreign-address": "S1.5.3-02", "foreign-tag": "S3.2.2.1-04",
-           "deregistered": "S2.2-01"}[t.params["how"]]
+           "deregistered": "S2.2-01", "second": "S3.2.2.1-04"}[t.params["how"]]
     faulty(t, p, p.a, "Send", number, PROTECTION, row, f"a Descriptor with {t.params['how']}")
-    t.require(p.dst.wrong_around(3, 12000, 64) == 0, row, "memory of the other end", "changed", "as before")
+    written = first if op == "write" else 0
+    changed = p.dst.wrong(3 + written, written, 12000 - written) + p.dst.wrong(3 + 12128, 12128)
+    t.require(changed == 0, row, "memory of the other end", "changed", "as before")
     t.require(region.read(0, 64) == b"\x5a" * 64, row, "memory that must not be reached", "changed", "as before")
     got = p.b.done("Recv")
     t.require(not got.good, row, "a receive at the other end", got, "is not filled")
@@ -393,9 +400,12 @@ def above_maximum(t: Calls) -> None:
 
 @vipl("X8", "A faulty receive, and a message comes",
       "S2.5.3-02 S3.2.2.1-04 S6.4.1-06 G2.4-02 G2.4-03 G5.2-21 G5.2-23 G5.2-34", errata="A13 A15 A88 A105",
-      variants=each(levels(), "how", {h: h for h in ("bad-handle", "foreign-tag", "deregistered", "segments")}))  # fmt: skip
+      variants=each(levels(), "how", {h: h for h in ("bad-handle", "foreign-tag", "deregistered", "second", "segments")}))  # fmt: skip
 def faulty_receive(t: Calls) -> None:
-    """The receive has the bit of its fault, at the post or when the message comes; the message does not land anywhere else."""
+    """The receive has the bit of its fault, at the post or when the message comes; the message does not land anywhere else.
+
+    The message reaches into the second segment where that is the one at fault.
+    """
     p = pair(t, t.params["level"])
     how = t.params["how"]
     if how == "segments":
@@ -407,8 +417,8 @@ def faulty_receive(t: Calls) -> None:
         bit, row, region = LENGTH, "G5.2-23", None
     else:
         segment, region = misplaced(t, p.b.node, how)
-        number = p.b.recv(segment)
-        bit, row = PROTECTION, "S3.2.2.1-04" if how == "foreign-tag" else "G5.2-21"
+        number = p.b.recv(*([p.dst.part(0, 16)] if how == "second" else []), segment)
+        bit, row = PROTECTION, "S3.2.2.1-04" if how in ("foreign-tag", "second") else "G5.2-21"
     later = p.b.recv(p.dst.part(8192, 64))
     p.src.fill(9, 0, 32)
     t.wait(t.quiet_us // 4)
