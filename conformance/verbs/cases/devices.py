@@ -208,6 +208,8 @@ def resize(t: Verbs) -> None:
                 t.require(after >= asked, of, f"the receive queue after a resize to {asked}", after, f"at least {asked}")
             extra = receives(qp, p.mb, min(asked, after) - 16, start=2048, length=8)
             theirs += extra
+        if returned(call):
+            fills_larger(t, p, sizes["sq_size"])
     elif returned(call):
         if isinstance(after, int) and after >= 16:
             t.notice("6.1.3-08", "a queue made smaller than what is on it", f"{after} left", REFUSED, "B55")
@@ -225,6 +227,17 @@ def resize(t: Verbs) -> None:
         errors = t.events(qp.end, qp.qp)
         t.require(not errors, "6.1.3-07", "asynchronous errors of a resize", errors, "none")
     alive(t)
+
+
+def fills_larger(t: Verbs, p: Pair, asked: int) -> None:
+    """The send queue was made larger, too: the query tells it, and so many WRs have room."""
+    told = (p.b.query().result().get("cap") or {}).get("sq_size")
+    if isinstance(told, int):
+        t.require(told >= asked, "6.1.3-06", f"the send queue after a resize to {asked}", told, f"at least {asked}")
+    wr = {"opcode": "RDMA_WRITE", "sges": [p.mb.sge(4096, 8)], "remote": p.ma.remote(4096), "times": asked}
+    posted = p.b.post([wr], must=False)
+    t.require(posted.whole, "6.1.3-06", f"{asked} Writes on a send queue made {asked} large", posted.said, OK)
+    good(posted.wrs, "6.1.3-06", "Writes that fill a send queue that was made larger")
 
 
 @verbs(90, "ORD and IRD that are changed", "6.1.3-02 6.2.2.1-02 6.5-06..09", errata="B28", applies=CM,

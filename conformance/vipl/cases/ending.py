@@ -150,10 +150,13 @@ def tell(t: Calls, p: Pair, row: str) -> None:
 
 
 @vipl("X20", "The other end disconnects",
-      "S4.2-03 G3.3.5-03 G3.3.5-05 G3.3.5-06 G3.8.1-07 G5.2-29 G6.2-01 G6.3.3-01", errata="A17 A18 A90",
+      "S4.2-03 G3.3.5-03 G3.3.5-04 G3.3.5-05 G3.3.5-06 G3.8.1-07 G5.2-29 G6.2-01 G6.3.3-01", errata="A17 A18 A90",
       variants=levels())  # fmt: skip
 def remote_disconnect(t: Calls) -> None:
-    """The VI learns of it, is in Error, what is posted comes back with an error, and VipDisconnect leads to Idle."""
+    """The VI learns of it, is in Error, what is posted comes back with an error, and VipDisconnect leads to Idle.
+
+    Nobody is called back for that VipDisconnect. One level waits until all that the loss itself had to tell is told.
+    """
     p = pair(t, t.params["level"])
     transfer(p, 32, 1)
     numbers = [p.a.recv(p.back.part(64 * i, 64)) for i in range(4)]
@@ -168,8 +171,15 @@ def remote_disconnect(t: Calls) -> None:
         flushed(t, p.a, "Recv", numbers, "G3.3.5-06")
     else:
         t.require(False, "G6.3.3-01", "the state of an unreliable VI that lost its connection", p.a.state(), ERROR)
+    if p.level == RD:
+        t.wait(t.async_us)
+    before = len(heard(t, p.a))
     t.codes("G3.3.5-05", "VipDisconnect in Error", p.a.disconnect(), OK)
     t.require(p.a.state() == IDLE, "G3.3.5-05", "the state", p.a.state(), IDLE)
+    if p.level == RD:
+        t.wait(t.quiet_us)
+        again = heard(t, p.a)[before:]
+        t.require(not again, "G3.3.5-04", "the handler after VipDisconnect in Error", again, "not called")
     alive(t)
 
 

@@ -382,13 +382,22 @@ def changed(t: Calls) -> None:
     p.a.clean()
     p.b.clean()
     vi = other.vi(level)
-    attribs = {"Ptag": tag, "ReliabilityLevel": level, "MaxTransferSize": SIZE, "EnableRdmaWrite": True}
+    size = min(2 * SIZE, *(node.number("MaxTransferSize") for node in (one, other)))
+    attribs = {"Ptag": tag, "ReliabilityLevel": level, "MaxTransferSize": size, "EnableRdmaWrite": True}
     t.codes("G3.7.2-04", "VipSetViAttributes", vi.code("VipSetViAttributes", ViAttribs=attribs), OK)
-    fresh = one.vi(level)
+    fresh = one.vi(level, MaxTransferSize=size)
     connect(fresh, vi)
     fresh.rdma("write", region.remote(), p.src.part(0, 64))
     got = fresh.reap("Send")
     t.require(got.good and t.until(lambda: region.read(0, 64) == b"\x77" * 64, t.settle_us), "G3.7.2-04",
               "an RDMA Write by the new tag", got,
               "works")  # fmt: skip
+    source, sink = other.mem(size, ptag=tag), one.mem(size)
+    source.fill(4)
+    fresh.recv(sink.part())
+    vi.send(source.part())
+    got = vi.reap("Send")
+    t.require(got.good, "G3.7.2-04", f"a Send of {size} bytes, which the new size allows", got, "success")
+    got = fresh.reap("Recv")
+    t.require(got.good and sink.wrong(4) == 0, "G3.7.2-04", "its receive", got, "the bytes that were sent")
     alive(t)
