@@ -10,6 +10,7 @@ from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import BAD, OK, RESOURCE, Node, alive, best_level, nodes, null, request
 
 NS = "VIP_ERROR_NAMESERVICE"
+_FAR = 16  # links
 
 
 def service(t: Calls, node: Node) -> None:
@@ -129,26 +130,31 @@ def discovery(t: Calls) -> None:
     call = "VipQuerySystemManagementInfo"
     if call in (one.call("layout").result().get("missing") or []):
         t.lack(f"the provider has no {call}")
-    auto: dict[str, Any] = {"InfoType": "VIP_SMI_AUTODISCOVERY"}
-    told = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=64)
-    if told.returned() != OK:
-        t.codes("G3.7.6-01", call, told.returned(), OK, {RESOURCE: "A37"})
-        alive(t)
-        return
-    hosts = [a.get("host") for a in told.result().get("Addresses") or []]
+    near: dict[str, Any] = {"InfoType": "VIP_SMI_AUTODISCOVERY", "NumberOfHops": 1}
+    far = {**near, "NumberOfHops": _FAR}  # a switch makes two links of one (G 3.7.6), and nobody says what is between the ends
+    lists = []
+    for auto in (near, far):
+        told = one.call(call, **auto, NumAdAddrs=64)
+        if told.returned() != OK:
+            t.codes("G3.7.6-01", call, told.returned(), OK, {RESOURCE: "A37"})
+            alive(t)
+            return
+        lists.append([a.get("host") for a in told.result().get("Addresses") or []])
+    hosts = lists[-1]
+    t.require(set(lists[0]) <= set(hosts), "G3.7.6-01", "nodes that are directly connected", lists[0], f"some of {hosts}")
     if not one.same_nic(other):
-        t.require(other.host in hosts, "G3.7.6-01", "nodes within one hop", hosts, other.host, **({"erratum": "A111"}
+        t.require(other.host in hosts, "G3.7.6-01", f"nodes within {_FAR} links", hosts, other.host, **({"erratum": "A111"}
                   if t.pics.get("tcp") and not hosts else {}))  # fmt: skip
-    rubbish = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=64, DiscriminatorLen=200)
+    rubbish = one.call(call, **far, NumAdAddrs=64, DiscriminatorLen=200)
     t.codes("G3.7.6-03", f"{call} with rubbish as DiscriminatorLen", rubbish.returned(), OK)
     if hosts:
-        short = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=len(hosts) - 1)
+        short = one.call(call, **far, NumAdAddrs=len(hosts) - 1)
         t.codes("G3.7.6-02", f"{call} with one place too few", short.returned(), RESOURCE)
         needed = short.result().get("NumAdAddrs")
         t.require(needed == len(hosts), "G3.7.6-02", "the number needed", needed, len(hosts))
         t.require(short.result().get("guard") is not False, "G3.7.6-02", "bytes past the array", "written", "as before")
-        again = one.call(call, **auto, NumberOfHops=1, NumAdAddrs=len(hosts))
+        again = one.call(call, **far, NumAdAddrs=len(hosts))
         t.codes("G3.7.6-02", f"{call} with the number told", again.returned(), OK)
-    null(one, "G3.7.6-04", "nic", call, **auto, NumAdAddrs=4)
+    null(one, "G3.7.6-04", "nic", call, **far, NumAdAddrs=4)
     t.step(f"an unknown InfoType gives {one.code(call, InfoType=4711, NumAdAddrs=4)}")
     alive(t)

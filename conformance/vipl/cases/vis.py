@@ -23,8 +23,11 @@ def bad_levels(t: Calls) -> None:
         code = one.code("VipCreateVi", ViAttribs={"ReliabilityLevel": bad, "MaxTransferSize": SIZE})
         t.codes("G3.2.1-03", f"VipCreateVi with level {bad}", code, "VIP_INVALID_RELIABILITY_LEVEL")
     for level in LEVELS:
-        code = one.code("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": SIZE})
-        t.codes("G4.5-05", f"VipCreateVi with {SHORT[level]}", code, OK if level in has else "VIP_INVALID_RELIABILITY_LEVEL")
+        made = one.call("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": SIZE})
+        wanted = OK if level in has else "VIP_INVALID_RELIABILITY_LEVEL"
+        t.codes("G4.5-05", f"VipCreateVi with {SHORT[level]}", made.returned(), wanted)
+        if made.returned() == OK:  # MaxVI may be one
+            one.code("VipDestroyVi", vi=made.integer("vi"))
     alive(t)
 
 
@@ -36,8 +39,10 @@ def bad_sizes(t: Calls) -> None:
     for size, wanted in ((SIZE, OK), (most, OK), (most + 1, "VIP_INVALID_MTU"), (0xFFFFFFFF, "VIP_INVALID_MTU")):
         if size > 0xFFFFFFFF or (wanted != OK and size <= most):
             continue
-        code = one.code("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": size})
-        t.codes("G3.2.1-04", f"VipCreateVi with MaxTransferSize {size}", code, wanted)
+        made = one.call("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": size})
+        t.codes("G3.2.1-04", f"VipCreateVi with MaxTransferSize {size}", made.returned(), wanted)
+        if made.returned() == OK:  # MaxVI may be one
+            one.code("VipDestroyVi", vi=made.integer("vi"))
     t.step(f"0 gives {one.code('VipCreateVi', ViAttribs={'ReliabilityLevel': level, 'MaxTransferSize': 0})}")
     alive(t)
 

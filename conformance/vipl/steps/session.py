@@ -29,12 +29,24 @@ _OF_A_NIC = frozenset((
 ))  # fmt: skip
 
 
+def open_at(t: Calls, end: End) -> list[int]:
+    """How many handles of an end's NIC were open behind each call that opened or closed one; it may be opened several times."""
+    counts = [0]
+    for call in t.made:
+        if call.params.get("end", 0) == end.number and call.reply.done and call.reply.result.get("return") == OK:
+            counts.append(counts[-1] + {"VipOpenNic": 1, "VipCloseNic": -1}.get(call.method, 0))
+    return counts
+
+
 class Node:
     """An open NIC with a tag, an error handler and its attributes."""
 
     def __init__(self, t: Calls, end: End, handler: bool = True) -> None:
         self.t, self.end = t, end
+        before = open_at(t, end)
         opened = end.call("VipOpenNic")
+        if opened.returned() == RESOURCE and before[-1] >= max(2, *before):
+            t.lack(f"the provider opens a NIC {before[-1]} times at once")
         if opened.returned() != OK:
             t.fail("G3.1.1-01", "VipOpenNic of a device that is there", opened.returned(), OK)
         self.nic = opened.integer("nic")
