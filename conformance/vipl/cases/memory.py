@@ -9,21 +9,23 @@ from fcvi.engine.case import Variant
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, OK, PROTECTION, RESOURCE, SIZE, Mem, alive, best_level, connect, need_level,
+    BAD, OK, PROTECTION, RESOURCE, SIZE, Mem, Node, Vi, alive, best_level, connect, need_level,
     need_read, nodes, null, pair, stale,
 )  # fmt: skip
 
 
 @vipl("C30", "VipDestroyPtag", "G3.4.2-01 G3.4.2-02", errata="A51",
-      variants=[Variant(w, {"what": w}) for w in ("vi", "region", "neither")])  # fmt: skip
+      variants=[Variant(w, {"what": w}) for w in ("vi", "region", "changed-vi", "changed-region", "neither")])  # fmt: skip
 def destroy_ptag(t: Calls) -> None:
-    """A tag that a VI or a region has is not destroyed; without them it is, and not twice."""
+    """A tag that a VI or a region has, from the first or by a change, is not destroyed; without them it is, and not twice."""
     one, _ = nodes(t)
-    tag = one.ptag_new()
-    vi = one.vi(best_level(one), Ptag=tag) if t.params["what"] == "vi" else None
-    mem = one.mem(64, ptag=tag) if t.params["what"] == "region" else None
+    tag, what = one.ptag_new(), t.params["what"]
+    vi = one.vi(best_level(one), Ptag=tag) if what.endswith("vi") else None
+    mem = one.mem(64, ptag=tag) if what.endswith("region") else None
+    if what.startswith("changed"):
+        tag = retagged(t, one, tag, vi, mem)
     if vi or mem:
-        t.codes("G3.4.2-01", f"VipDestroyPtag of a tag that a {t.params['what']} has", one.code("VipDestroyPtag", ptag=tag),
+        t.codes("G3.4.2-01", f"VipDestroyPtag of a tag that a {what.rpartition('-')[2]} has", one.code("VipDestroyPtag", ptag=tag),
                 RESOURCE)
         one.mem(64, ptag=tag)
         for call in [c for c in t.made if c.method == "VipRegisterMem" and c.done]:
@@ -38,6 +40,21 @@ def destroy_ptag(t: Calls) -> None:
         stale(t, "G3.4.2-02", "VipDestroyPtag", code)
     null(one, "G3.4.2-02", "nic", "VipDestroyPtag", ptag=one.ptag)
     alive(t)
+
+
+def retagged(t: Calls, node: Node, first: int, vi: Vi | None, mem: Mem | None) -> int:
+    """The VI or the region gets another tag, which is given. The first one is nobody's then, and can be destroyed."""
+    call = "VipSetViAttributes" if vi else "VipSetMemAttributes"
+    if call in (node.call("layout").result().get("missing") or []):
+        t.lack(f"the provider has no {call}")
+    tag = node.ptag_new()
+    if vi:
+        attribs = {"Ptag": tag, "ReliabilityLevel": vi.level, "MaxTransferSize": SIZE}
+        t.codes("G3.4.2-01", call, vi.code(call, ViAttribs=attribs), OK)
+    elif mem:
+        t.codes("G3.4.2-01", call, node.code(call, mem=mem.mem, MemAttribs={"Ptag": tag}), OK)
+    t.codes("G3.4.2-01", "VipDestroyPtag of a tag that was changed for another", node.code("VipDestroyPtag", ptag=first), OK)
+    return tag
 
 
 @vipl("C31", "VipRegisterMem of nothing", "G3.4.3-01 G3.4.3-04", errata="A52")

@@ -8,7 +8,7 @@ from conformance.vipl.cases.connecting import NO_MATCH, ask, ended
 from conformance.vipl.steps.declare import LEVELS, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, best_level, nodes, pair,
+    BAD, CLIENT, CONNECTED, ERROR, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, best_level, nodes, pair,
 )  # fmt: skip
 
 _D = b"where peers meet".hex()
@@ -121,7 +121,8 @@ def peers_differ(t: Calls) -> None:
         t.require(wanted in codes, "G3.3.7-04", "peers that differ", codes, f"{wanted} at one of them")
         for v in (vi, peer):
             t.require(v.state() != CONNECTED, "S2.5-04", "the state", v.state(), IDLE)
-            if v.state() != IDLE:
+            ended_so = v.becomes((IDLE, ERROR), t.async_us)
+            if t.require(ended_so, "S5.2-02", "the state of a peer that does not fit", v.state(), IDLE) and v.state() != IDLE:
                 t.notice("S5.2-02", "the state of a peer that does not fit", v.state(), IDLE, "A34")
     alive(t)
 

@@ -623,6 +623,8 @@ def cq_notify(t: Calls) -> None:
         t.require(seen == (vi.vi, True), "G3.5.11-01", "what the handler got", dict(said.params), "VI and queue")
     found = entries(one, cq, 1, t.settle_us)
     t.require(len(found) == 1, "G3.5.11-02", "entries that are left", len(found), 1)
+    more = entries(one, cq, 1, t.quiet_us)
+    t.require(not more, "G3.5.11-01", "entries that a handler took", f"{more} on the queue", "gone from it")
     for number in numbers:
         got = vi.done("Recv")
         t.require(got.good and got.descriptor == number, "G3.5.11-01", "a Descriptor whose entry a handler took", got,
