@@ -121,6 +121,7 @@ def all_vis(t: Calls) -> None:
     t.codes("G3.2.1-08", f"VipCreateVi behind {len(made)} others", code, RESOURCE)
     if made:
         t.require(one.code("VipDestroyVi", vi=made.pop()) == OK, "G3.2.1-08", "VipDestroyVi of an idle VI", "an error", OK)
+        one.code("VipCreateVi", ViAttribs={"ReliabilityLevel": 8, "MaxTransferSize": SIZE})  # refused, it takes no room
         again = one.code("VipCreateVi", ViAttribs={"ReliabilityLevel": level, "MaxTransferSize": SIZE})
         t.codes("G3.2.1-08", "VipCreateVi after one was destroyed", again, OK)
     alive(t, p)

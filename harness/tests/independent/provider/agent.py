@@ -660,7 +660,7 @@ class Agent:
     def do_VipQuerySystemManagementInfo(self, p: Json) -> Json:
         code, number, found = names.discover(
             self._nic(p), p.get("InfoType", "VIP_SMI_AUTODISCOVERY"), p.get("NumberOfHops", 1),
-            p.get("NumAdAddrs", 16), self.choices.nodes)
+            p.get("NumAdAddrs", 16), self.choices.nodes, self.choices.links)
         shown = {"Addresses": [{"host": host.hex(), "discriminator": ""} for host in found]} if code == c.OK else {}
         return {"return": code, "NumAdAddrs": number, "guard": True, **shown}
 

@@ -263,12 +263,57 @@ def _descriptors_of_any_tag(agent: Agent) -> None:
 
 def _address_is_not_counted(agent: Agent) -> None:
     """An RDMA whose only segment is the address segment is taken for one without."""
+
+
+def _first_checked(agent: Agent) -> None:
+    real = agent.transfer._gather
+
+    def gather(vi: Any, segments: Any) -> Any:
+        if len(segments) < 2 or real(vi, segments[:1]) is None:
+            return real(vi, segments)
+        space = agent.world.space
+        return b"".join(space.read(segment.va, segment.length) or b"" for segment in segments)
+    agent.transfer._gather = gather  # type: ignore[method-assign]
+
+
+def _text(agent: Agent) -> None:
+    agent.connecting._same = lambda one, two: one.partition(b"\0")[0] == two.partition(b"\0")[0]  # type: ignore[method-assign]
+
+
+def _entry_stays(agent: Agent) -> None:
+    transfer = agent.transfer
+
+    def serve(cq: Any) -> None:
+        for entry in list(cq.entries)[:len(cq.handlers)]:
+            transfer._entry(cq.thread, cq.handlers.popleft(), *entry)
+    transfer.serve = serve  # type: ignore[method-assign]
+
+
+def _size_stays(agent: Agent) -> None:
+    real, first = agent.connecting.set_attributes, agent.transfer.read
+    sizes: dict[int, int] = {}
+
+    def changed(vi: Any, attributes: Any) -> str:
+        sizes.setdefault(id(vi), vi.attributes.size)
+        return real(vi, attributes)
+
+    def read(vi: Any, work: Any, sending: bool) -> Any:
+        form = first(vi, work, sending)
+        if form is not None and sending and not form.error and form.length > sizes.get(id(vi), form.length):
+            form.error = c.LENGTH
+        return form
+    agent.connecting.set_attributes, agent.transfer.read = changed, read  # type: ignore[method-assign]
+
+
+def _one_read_fenced(agent: Agent) -> None:
     real = agent.transfer.read
 
     def read(vi: Any, work: Any, sending: bool) -> Any:
         form = real(vi, work, sending)
         if form is not None and form.remote is not None and not form.segments:
             form.error = c.FORMAT
+        if form is not None and sending and sum(other.started for other in vi.send.work) > 1:
+            form.control &= ~c.CONTROL_FENCE
         return form
     agent.transfer.read = read  # type: ignore[method-assign]
 
@@ -294,6 +339,16 @@ def _twice(agent: Agent) -> None:
         last[0] = data
         real(segments, data)
     agent.transfer._scatter = scatter  # type: ignore[method-assign]
+
+
+def _misfit_stays(agent: Agent) -> None:
+    real = agent.connecting.peer_request
+
+    def request(vi: Any, *rest: Any) -> str:
+        code = real(vi, *rest)
+        vi.state = c.PENDING if vi.outcome in (c.MTU, c.LEVEL) else vi.state
+        return code
+    agent.connecting.peer_request = request  # type: ignore[method-assign]
 
 
 FAULTS: dict[str, Fault] = {
@@ -327,4 +382,10 @@ FAULTS: dict[str, Fault] = {
     "rubbish-is-bad": Fault("G5.2-02", "VIPL.D8*", _rubbish_is_bad),
     "one-message-twice": Fault("S2.5-06", "VIPL.O2*", _twice),
     "read-enable-taken": Fault("G3.4.3-08", "VIPL.C32", _read_enable_taken, "least"),
+    "first-segment-checked": Fault("S3.2.2.1-04", "VIPL.X3/rd-*", _first_checked),
+    "discriminator-is-text": Fault("S4.3-01", "VIPL.K1", _text),
+    "entry-stays-on-the-cq": Fault("G3.5.11-01", "VIPL.N6*", _entry_stays),
+    "changed-size-stays": Fault("G3.7.2-04", "VIPL.P9*", _size_stays),
+    "fence-for-one-read": Fault("S6.3.1.2-01", "VIPL.O4*", _one_read_fenced, "reads-last"),
+    "misfit-stays-pending": Fault("S5.2-02", "VIPL.C28*", _misfit_stays),
 }

@@ -57,11 +57,11 @@ def shutdown(nic: Nic) -> str:
     return c.OK
 
 
-def discover(nic: Nic, kind: object, hops: int, room: int, nodes: int) -> tuple[str, int, list[bytes]]:
-    """VipQuerySystemManagementInfo: the other NIC is one link away, and others beside it."""
+def discover(nic: Nic, kind: object, hops: int, room: int, nodes: int, links: int) -> tuple[str, int, list[bytes]]:
+    """VipQuerySystemManagementInfo: the other NIC is so many links away, and others are beside it."""
     if kind not in ("VIP_SMI_AUTODISCOVERY", 1):
         return c.PARAMETER, room, []
-    found = [nic.other, *(bytes([number]) * len(nic.other) for number in range(1, nodes))][:nodes] if hops else []
+    found = [nic.other, *(bytes([number]) * len(nic.other) for number in range(1, nodes))][:nodes] if hops >= links else []
     if len(found) > room:
         return c.RESOURCE, len(found), []
     return c.OK, len(found), found

@@ -133,6 +133,10 @@ class Choices:
     """VipNSGetHostByAddr without room tells the length without the NUL (A36)."""
     nodes: int = 1
     """How many other nodes autodiscovery finds one link away."""
+    links: int = 1
+    """How many links away the other NIC is: a switch makes two of one (G 3.7.6)."""
+    most_opens: int = 64
+    """How many handles of one NIC there can be; more than one (G 3.1.1)."""
     no_name: bool = False
     """NULL and the empty string name the default device (A107)."""
     damage: str = "dropped"
@@ -184,7 +188,8 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "short_discriminators": (False,), "padded": (True,), "many_segments_format": (True,), "vi_maximum": (False,), "copies": (True,),
     "bad_receives_early": (True,), "write_both_bits": (True,), "handle_values": ("high", "reused"),
     "mem_handles": ("counted", "high", "zero"), "reads_at": ("delivery", "reception"), "thread_safe": (False,),
-    "most_vis": (8, 4096), "most_cqs": (4, 1024), "most_regions": (24, 100_000), "most_ptags": (96, 1 << 31), "mtu": (48, 1 << 24),
+    "most_vis": (2, 8, 4096), "most_cqs": (4, 1024), "most_regions": (8, 24, 100_000), "most_ptags": (96, 1 << 31), "mtu": (48, 1 << 24),
     "peer_again": (True,), "peers_one_told": (True,), "short_name_len": (True,), "nodes": (2, 5), "no_name": (True,),
+    "links": (2, 7), "most_opens": (3,),
     "damage": ("error",), "loss_seen": ("timer", "repaired"), "partition_seen": (False,),
 }

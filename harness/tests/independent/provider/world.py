@@ -77,6 +77,8 @@ class World:
         device = ALIAS.get(name or "", name or ("VINIC" if self.choices.no_name else ""))
         if device not in ADDRESSES:
             return c.PARAMETER, None
+        if sum(nic.device == device for nic in self.nics) >= self.choices.most_opens:
+            return c.RESOURCE, None
         (other,) = (address for known, address in ADDRESSES.items() if known != device)
         nic = Nic(device, ADDRESSES[device], other, Thread(self.threads))
         self.nics.append(nic)
