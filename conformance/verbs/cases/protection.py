@@ -21,6 +21,7 @@ from conformance.verbs.steps.session import (
 
 LENGTH = 64
 WRAP = "fffffffffffffff0"
+_AHEAD = 16  # bytes of a good element ahead of the bad one
 _AROUND, _PART = 4096, 1024  # some memory, and where in it a region begins that is a part of it
 
 
@@ -61,14 +62,15 @@ _OF_RECEIVES = {"flipped": "8.3.2-03", "deregistered": "8.3.2-03", "beyond": "8.
        "5.2-01..02 5.2-04 5.2.1-01 6.2.2.3-03 6.4-01 7.2.1-02 7.3-01 7.6.3-02 7.6.3-05 8.3.2-02..05 8.3.2-07..08",
        errata="B30 B44 B54 B69", variants=[
            *product(each("fault", list(_FAULTS), {"zero": IWARP}), each("op", ["send", "second", "write", "read", "recv"])),
+           *product(each("fault", ["pd", "deregistered"]), each("op", ["second-recv"])),
            Variant("domains", {"fault": "domains"})])  # fmt: skip
 def local_buffer(t: Verbs) -> None:
     """The WR ends with an error of protection or is refused; nothing is sent from it, and nothing is placed into it."""
     fault = t.params["fault"]
     if fault == "domains":
         domains(t)
-    elif t.params["op"] == "recv":
-        bad_receive(t, fault)
+    elif t.params["op"].endswith("recv"):
+        bad_receive(t, fault, _AHEAD if t.params["op"] == "second-recv" else 0)
     elif t.params["op"] == "read":
         bad_sink(t, fault)
     else:
@@ -142,18 +144,18 @@ def bounded(t: Verbs, fault: str, wr: Wr, what: str, also: frozenset[str] = froz
         t.require(wr.status in LOCAL | also, "7.6.3-05", what, wr.status, " or ".join(sorted(LOCAL | also)))
 
 
-def bad_receive(t: Verbs, fault: str) -> None:
-    """A Receive into such a buffer, and a message that reaches the bad place."""
-    p = pair(t)
+def bad_receive(t: Verbs, fault: str, ahead: int) -> None:
+    """A Receive into such a buffer, with a good one ahead of it or none, and a message that reaches the bad place."""
+    p = pair(t, rq_sges=2 if ahead else 1)
     message(p, LENGTH, 2)
-    bad = faulty(t, p.b.node, p.mb, fault)
-    made = p.b.post([{"sges": [bad]}, {"sges": [p.mb.sge(0, LENGTH)]}], queue="rq", must=False)
+    sges = [*([p.mb.sge(1024, ahead)] if ahead else []), faulty(t, p.b.node, p.mb, fault)]
+    made = p.b.post([{"sges": sges}, {"sges": [p.mb.sge(0, LENGTH)]}], queue="rq", must=False)
     row = _OF_RECEIVES.get(fault, _FAULTS[fault])
     if not made.wrs:
         if fault != "wrap":  # there a refusal is as right (8.3.2-05)
             t.notice(row, f"a Receive into memory that may not be used ({fault})", made.said, "a Completion Error", "B54")
         return
-    sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, LENGTH)]}], must=False)
+    sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, LENGTH + ahead)]}], must=False)
     t.reap(made.wrs)
     failed(t, row, made.wrs[0], f"a Receive into memory that may not be used ({fault})", TOO_SHORT)
     bounded(t, fault, made.wrs[0], f"a Receive of 64 bytes, one of which lies outside the region ({fault})", TOO_SHORT)
