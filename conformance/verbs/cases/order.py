@@ -163,6 +163,8 @@ def fences(t: Verbs) -> None:
         p.ma.write(b"\x99" * 4096, MIB)
         got = [] if what == "write" else [p.b.recv(p.mb.sge(MIB, 64))]
         wrs = [{"opcode": "RDMA_READ", "sges": [sink.sge()], "remote": p.mb.remote(0)}]
+        if turn % 2:  # all Reads before it, and a short one is done first
+            wrs.insert(0, {"opcode": "RDMA_READ", "sges": [sink.sge(0, 64)], "remote": p.mb.remote(0)})
         flags = ["SIGNALED"] if what == "unfenced" else ["SIGNALED", "FENCE"]
         if what == "write":
             places = (MIB - 4096, MIB // 2, 0)
