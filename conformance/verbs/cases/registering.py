@@ -409,18 +409,21 @@ def offsets(t: Verbs) -> None:
 
 
 def zero_based(t: Verbs, node: Node) -> None:
-    """By ibv_reg_mr_iova, and by a right of its own; either may be refused (B31)."""
+    """By ibv_reg_mr_iova, and by a right of its own, from the first byte of a page and from another; each may be refused (B31)."""
     ways: list[dict[str, Any]] = [{"access": ALL, "iova": "0000000000000000"}, {"access": (*ALL, "ZERO_BASED")}]
     words = []
     for way in ways:
-        raw = node.raw(4096)
-        call = node.register_call(raw, 0, 4096, **way)
-        if not returned(call):
-            words.append(said(call))
-            continue
-        mem = Mem(node, raw, 0, 4096, call.integer("mr"), call.integer("lkey"), call.integer("rkey"), 0, 0x5A, False)
-        p = pair(t)
-        for at in (0, 2048, 4096 - 64):
-            allowed(t, p, "write", mem, "7.3.1.1-02", at)
+        for offset, length in ((0, 4096), (100, 2000)):
+            raw = node.raw(4096)
+            call = node.register_call(raw, offset, length, **way)
+            if not returned(call):
+                words += [said(call)] if offset == 0 else []
+                continue
+            mem = Mem(node, raw, offset, length, call.integer("mr"), call.integer("lkey"), call.integer("rkey"), 0, 0x5A, False)
+            p = pair(t)
+            for at in (0, length // 2, length - 64):
+                allowed(t, p, "write", mem, "7.3.1.1-02", at)
+                if has_read(t):
+                    allowed(t, p, "read", mem, "7.3.1.1-02", at)
     if len(words) == len(ways):
         t.notice("7.3.1.1-02", "a region whose offsets begin at zero", words[0], OK, "B31")

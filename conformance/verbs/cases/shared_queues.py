@@ -21,7 +21,7 @@ _MANY = 200  # so many SRQs are made at most
 
 
 @verbs(83, "SRQs: made, asked, changed, destroyed",
-       "6.3-02 6.3-04..06 6.3-10 6.3.1-01 6.3.2-02..04 6.3.3-01 6.3.7-02 6.3.8-07..08 8.3.1-03 9.2.4.1-01..02 9.2.4.2-01",
+       "6.3-02 6.3-04..06 6.3-10 6.3.1-01 6.3.2-02..04 6.3.3-01 6.3.7-02 6.3.8-01 6.3.8-07..08 8.3.1-03 9.2.4.1-01..02 9.2.4.2-01",
        errata="B26 B36 B47 B55", variants=[
            Variant("told", {"what": "told"}),
            *[Variant(what, {"what": what}, SRQ) for what in (
@@ -189,7 +189,7 @@ def resize(t: Verbs, way: str) -> None:
     s = Shared(t, 16)
     p = s.peer()
     s.post(16 if way != "below-limit" else 3)
-    if way == "below-limit":
+    if way in ("up", "below-limit"):
         t.require(s.arm(3), "6.3-10", "Modify SRQ with a limit", REFUSED, OK)
     before, used = s.told(), len(s.unused())
     most = s.node.attr("max_srq_wr")
@@ -206,6 +206,7 @@ def resize(t: Verbs, way: str) -> None:
             t.require(worked, "6.3.2-02", "an SRQ made twice as large, with Receives posted", REFUSED, OK)
         if worked:
             t.require(now >= asked, "6.3.2-02", f"the size after a resize to {asked}", now, f"at least {asked}")
+            half(t, s, used + 1)
             s.post(asked - used)
     elif worked:
         row, least = ("6.3.2-04", used) if way == "below-used" else ("6.3.8-08", 3)
@@ -216,12 +217,26 @@ def resize(t: Verbs, way: str) -> None:
             t.report(row, f"{words} made {asked} large", f"{now} large", REFUSED)
     left = len(s.unused())
     s.serves(p, left, "6.3.7-02" if way == "up" and worked else "6.3.2-04" if way == "below-used" else "8.3.1-03")
+    if way == "up":
+        came = t.until(lambda: bool(s.limits()), t.bound_us)
+        t.require(came, "6.3.8-01", "the event of a limit that was armed before a resize, with no Receive left", "none", "one")
     errors = t.events(p.b.end, p.b.qp) + t.events(s.node.end.number, names=frozenset({"SRQ_ERR"}))
     if worked:
         t.require(not errors, "6.3.2-03", "asynchronous errors of a resize", errors, "none")
     elif not s.resizable():
         alive(t)
         t.skip("the device does not change the size of an SRQ, which it need not (6.3.2)")
+
+
+def half(t: Verbs, s: Shared, size: int) -> None:
+    """A size that could be had, and beside it a limit that nobody could: both, or neither."""
+    most, before = s.node.attr("max_srq_wr"), s.told()
+    if most >= 2**31 - 1:
+        return
+    taken = s.node.ok("ModifySrq", srq=s.srq.srq, size=size, limit=most + 1)
+    what = f"a size of {size} beside a limit of {most + 1}, where max_srq_wr is {most}"
+    if t.require(not taken, "6.3.8-07", what, OK, REFUSED):
+        t.require(s.told() == before, "8.3.1-03", f"the SRQ after {what} was refused", s.told(), before)
 
 
 @verbs(84, "How the Receives of an SRQ are counted", "6.3.5-01..02 6.3.5-06..07 6.3.7-01..02", applies=SRQ, errata="B60", variants=[
