@@ -138,7 +138,9 @@ def sharing(t: Verbs) -> None:
     good(wrs, "5.3-02" if count == 1 else "5.3-03", f"work whose WCs come through one CQ ({what})")
     cq.silent("8.2.4-04", "WCs beyond those that were due", t.quiet_us // 5)
     if count > 1:
-        waiting = [p.a.recv(p.ma.sge(1024, 64)) for p in pairs[1:]]
+        waiting = [p.a.recv(p.ma.sge(1024 + 64 * k, 64)) for k in range(2) for p in pairs[1:]]
+        good([p.b.send(p.mb.sge(0, 64)) for p in pairs[1:]], "5.3-03", "Sends")
+        t.wait(t.quiet_us // 5)  # their Receives are done, and nobody has polled them
         pairs[0].a.flush()
         sent = [p.b.send(p.mb.sge(0, 64)) for p in pairs[1:]]
         good([*sent, *waiting], "5.3-03", "work beside a QP of the same CQ that has ended")
