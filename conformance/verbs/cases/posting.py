@@ -497,9 +497,10 @@ def zero_fence(t: Verbs) -> None:
         ]).wrs  # fmt: skip
         if not good(made, "8.2.2.2-05", f"a Read of length zero with {'a good' if rkey == p.mb.rkey else 'an unknown'} STag"):
             break
+        # at once: the Receive's WC may take its time, and its being there would say the same of the Write (8.2.2)
+        t.require(p.mb.wrong(turn + 3, 0, 32768) == 0, "6.6.2.5-01", "a Write before a Read that is done", "not there", "there")
         t.reap([got], t.bound_us // 4)
         t.require(got.good, "6.6.2.5-01", "the Receive of a Send before a Read that is done", got.status, "success")
-        t.require(p.mb.wrong(turn + 3, 0, 32768) == 0, "6.6.2.5-01", "a Write before a Read that is done", "not there", "there")
     alive(t)
 
 
