@@ -185,7 +185,7 @@ def takes(t: Verbs, a: Qp, b: Qp) -> None:
     good(wrote.wrs, "6.2.2-04", "Writes that fill a send queue")
 
 
-@verbs(89, "Queue sizes that are changed", "6.1.3-05..09", errata="B36 B55", variants=each("way", ["up", "below"]))
+@verbs(89, "Queue sizes that are changed", "6.1.3-05..09", errata="B36 B55 B110", variants=each("way", ["up", "below"]))
 def resize(t: Verbs) -> None:
     """Where the device says so, with WRs outstanding and without loss; where it does not, nothing changes."""
     way = t.params["way"]

@@ -22,7 +22,7 @@ _MANY = 200  # so many SRQs are made at most
 
 @verbs(83, "SRQs: made, asked, changed, destroyed",
        "6.3-02 6.3-04..06 6.3-10 6.3.1-01 6.3.2-02..04 6.3.3-01 6.3.7-02 6.3.8-01 6.3.8-07..08 8.3.1-03 9.2.4.1-01..02 9.2.4.2-01",
-       errata="B26 B36 B47 B55", variants=[
+       errata="B26 B36 B47 B55 B110", variants=[
            Variant("told", {"what": "told"}),
            *[Variant(what, {"what": what}, SRQ) for what in (
                "many", "sizes", "sges", "beyond", "one-pd", "query", "limit", "destroy",
