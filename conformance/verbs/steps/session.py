@@ -116,7 +116,10 @@ class Node:
 
     def register(self, mem: int, offset: int, length: int, *, access: Sequence[str] = ALL, pd: Optional[int] = None,
                  fill: int = 0x5A, row: str = "7.4-01") -> Mem:  # fmt: skip
-        """A region of a part of some memory."""
+        """A region of a part of some memory. That there is none of some length is for the row to fail that asks for any (7.6.1.1)."""
+        most = self.attr("max_mr_size")
+        if 0 < most < length and row == "7.4-01":
+            self.t.lack(f"the case needs a region of {length} bytes, and max_mr_size is {most}")
         made = self.good(self.register_call(mem, offset, length, access=access, pd=pd), row,
                          f"a region of {length} bytes with {'+'.join(access) or 'no rights'}")  # fmt: skip
         return Mem(self, mem, offset, length, made.integer("mr"), made.integer("lkey"), made.integer("rkey"),

@@ -94,9 +94,14 @@ class World:
             "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": choices.most_regions,
             "MaxRegisterBlockBytes": MAX_BLOCK, "MaxVI": choices.most_vis, "MaxDescriptorsPerQueue": choices.per_queue,
             "MaxSegmentsPerDesc": choices.segments, "MaxCQ": choices.most_cqs, "MaxCQEntries": _with_sign(choices.entries),
-            "MaxTransferSize": choices.transfer, "NativeMTU": choices.mtu, "MaxPtags": choices.most_ptags,
+            "MaxTransferSize": choices.transfer, "NativeMTU": choices.mtu, "MaxPtags": self.most_ptags,
             "ReliabilityLevelSupport": levels, "RDMAReadSupport": reads,
         }
+
+    @property
+    def most_ptags(self) -> int:
+        """At least one for each VI (S 3.2.2.1)."""
+        return max(self.choices.most_ptags, self.choices.most_vis)
 
     def has_level(self, level: int) -> bool:
         """Whether exactly one level that the NIC has is named."""
@@ -112,7 +117,7 @@ class World:
 
     def create_ptag(self, nic: Nic) -> tuple[str, Optional[Ptag]]:
         """G 3.4.1."""
-        if len(nic.ptags) >= self.choices.most_ptags:
+        if len(nic.ptags) >= self.most_ptags:
             return c.RESOURCE, None
         nic.ptags.append(Ptag(nic))
         return c.OK, nic.ptags[-1]
