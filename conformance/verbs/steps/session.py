@@ -116,7 +116,7 @@ class Node:
 
     def register(self, mem: int, offset: int, length: int, *, access: Sequence[str] = ALL, pd: Optional[int] = None,
                  fill: int = 0x5A, row: str = "7.4-01") -> Mem:  # fmt: skip
-        """A region of a part of some memory. That there is none of some length is for the row to fail that asks for any (7.6.1.1)."""
+        """A region of a part of some memory. Whether any length can be had is for the row of 7.6.1.1."""
         most = self.attr("max_mr_size")
         if 0 < most < length and row == "7.4-01":
             self.t.lack(f"the case needs a region of {length} bytes, and max_mr_size is {most}")
