@@ -263,6 +263,37 @@ def _descriptors_of_any_tag(agent: Agent) -> None:
 
 def _address_is_not_counted(agent: Agent) -> None:
     """An RDMA whose only segment is the address segment is taken for one without."""
+    real = agent.transfer.read
+
+    def read(vi: Any, work: Any, sending: bool) -> Any:
+        form = real(vi, work, sending)
+        if form is not None and form.remote is not None and not form.segments:
+            form.error = c.FORMAT
+        return form
+    agent.transfer.read = read  # type: ignore[method-assign]
+
+
+def _rubbish_is_bad(agent: Agent) -> None:
+    """A Descriptor with rubbish in what is the library's gets the FORMAT bit, though it is carried out."""
+    real = agent.transfer.complete
+
+    def complete(vi: Any, queue: Any, work: Any, status: int) -> None:
+        head = agent.world.space.read(work.va, 8)
+        rubbish = head is not None and int.from_bytes(head, "little") == 0xDEADBEEFDEADBEEF
+        real(vi, queue, work, status | (c.FORMAT if rubbish else 0))
+    agent.transfer.complete = complete  # type: ignore[method-assign]
+
+
+def _twice(agent: Agent) -> None:
+    """Of two messages in a row the second is the first once more."""
+    real, last = agent.transfer._scatter, [b""]
+
+    def scatter(segments: Any, data: bytes) -> None:
+        if len(data) == len(last[0]) == 32:
+            data = last[0]
+        last[0] = data
+        real(segments, data)
+    agent.transfer._scatter = scatter  # type: ignore[method-assign]
 
 
 def _first_checked(agent: Agent) -> None:
@@ -310,35 +341,10 @@ def _one_read_fenced(agent: Agent) -> None:
 
     def read(vi: Any, work: Any, sending: bool) -> Any:
         form = real(vi, work, sending)
-        if form is not None and form.remote is not None and not form.segments:
-            form.error = c.FORMAT
         if form is not None and sending and sum(other.started for other in vi.send.work) > 1:
             form.control &= ~c.CONTROL_FENCE
         return form
     agent.transfer.read = read  # type: ignore[method-assign]
-
-
-def _rubbish_is_bad(agent: Agent) -> None:
-    """A Descriptor with rubbish in what is the library's gets the FORMAT bit, though it is carried out."""
-    real = agent.transfer.complete
-
-    def complete(vi: Any, queue: Any, work: Any, status: int) -> None:
-        head = agent.world.space.read(work.va, 8)
-        rubbish = head is not None and int.from_bytes(head, "little") == 0xDEADBEEFDEADBEEF
-        real(vi, queue, work, status | (c.FORMAT if rubbish else 0))
-    agent.transfer.complete = complete  # type: ignore[method-assign]
-
-
-def _twice(agent: Agent) -> None:
-    """Of two messages in a row the second is the first once more."""
-    real, last = agent.transfer._scatter, [b""]
-
-    def scatter(segments: Any, data: bytes) -> None:
-        if len(data) == len(last[0]) == 32:
-            data = last[0]
-        last[0] = data
-        real(segments, data)
-    agent.transfer._scatter = scatter  # type: ignore[method-assign]
 
 
 def _misfit_stays(agent: Agent) -> None:
