@@ -217,6 +217,22 @@ def _calls_of_the_destroyed(agent: Agent) -> None:
     agent.transfer.notify, agent.connecting.destroy_vi = keeps, destroys  # type: ignore[method-assign]
 
 
+def _takes_damage(agent: Agent) -> None:
+    """A payload that was corrupted on its way is placed like any other."""
+    harm, scatter, hurt = agent.transfer.wire.harm, agent.transfer._scatter, [False]
+
+    def heals(sender: Any) -> str:
+        found = harm(sender)
+        hurt[0] = found == "corrupt"
+        return "" if hurt[0] else found
+
+    def scatters(segments: Any, data: bytes) -> None:
+        scatter(segments, bytes([data[0] ^ 1]) + data[1:] if hurt[0] else data)
+        hurt[0] = False
+    agent.transfer.wire.harm = heals  # type: ignore[method-assign]
+    agent.transfer._scatter = scatters  # type: ignore[method-assign]
+
+
 def _send_sleeps_on(agent: Agent) -> None:
     def wait(p: Json) -> Steps[Json]:
         yield from agent.world.until(lambda: False, None)
@@ -381,6 +397,8 @@ FAULTS: dict[str, Fault] = {
     "waits-for-a-receive": Fault("S2.3.1-03", "VIPL.X5/*", _waits_for_a_receive),
     "any-access": Fault("S3.2.2.2-03", "VIPL.P2/*", _any_access),
     "calls-of-the-destroyed": Fault("G3.5.10-02", "VIPL.N5/vi", _calls_of_the_destroyed),
+    "takes-damage": Fault("S2.5-05", "VIPL.X9/rd", _takes_damage),
+    "takes-damage-at-ud": Fault("S2.5.1-01", "VIPL.X9/ud", _takes_damage),
     "send-wait-sleeps-on": Fault("G3.5.3-02", "VIPL.C36/send-wait", _send_sleeps_on),
     "region-of-its-thread": Fault("S3.2.1-06", "VIPL.T3", _region_of_its_thread),
     "descriptors-of-any-tag": Fault("S3.2.2.1-05", "VIPL.X22*", _descriptors_of_any_tag),
