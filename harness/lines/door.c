@@ -33,6 +33,7 @@ enum { DOOR_BUSY = -32000 };
 struct stranger {
     int fd; /* -1: free */
     int64_t until_ms;
+    uint64_t number;            /* who came earlier has a smaller one: many come in one millisecond */
     uint8_t from[DOOR_ADDRESS]; /* of whose host */
     size_t have;
     char said[DOOR_LONGEST];
@@ -44,6 +45,7 @@ struct door {
     long first_ms;
     char path[sizeof((struct sockaddr_un *)0)->sun_path]; /* of a Unix socket; else "" */
     struct stat ours;
+    uint64_t came;
     int ready; /* the stranger who may come in; -1: none */
     struct stranger strangers[DOOR_STRANGERS];
 };
@@ -113,7 +115,7 @@ static struct stranger *door_first(struct door *d)
     for (int i = 0; i < DOOR_STRANGERS; i++) {
         struct stranger *s = &d->strangers[i];
         unsigned count = s->fd >= 0 && i != d->ready ? door_neighbours(d, s) : 0;
-        if (count > most || (first != NULL && count == most && s->until_ms < first->until_ms)) {
+        if (count > most || (first != NULL && count == most && s->number < first->number)) {
             first = s;
             most = count;
         }
@@ -174,6 +176,7 @@ static bool door_accept(struct door *d, int served)
     s->fd = fd;
     s->have = 0;
     s->until_ms = clock_ms() + d->first_ms;
+    s->number = d->came++;
     door_from(s);
     if (epoll_ctl(d->events, EPOLL_CTL_ADD, fd, &e) != 0)
         door_dismiss(s, "");

@@ -159,7 +159,10 @@ def _deviations(data: dict[str, Any], where: str, requirements: Collection[str])
             raise PicsError(f"{which}: it needs a reason")
         if "requirement" not in table and "case" not in table:
             raise PicsError(f"{which}: it needs a requirement or a case")
-        deviation = Deviation(**table)
+        try:
+            deviation = Deviation(**table)
+        except ValueError as error:
+            raise PicsError(f"{which}: {error}") from error
         if deviation.requirement is not None and deviation.requirement not in requirements:
             raise PicsError(f"{which}: no requirement has the id {deviation.requirement!r}")
         if not any(deviation.names_case(v) for c in load_cases() for v in c.variant_ids()):

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass, field
-from typing import Any, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 from .results import Result, RunReport, Verdict
 
 
 MOST = 1000  # declarations, each of which is compared with every case
+LONGEST = 2000  # characters of each text of one, which may stand beside every case
+
+
+def too_long(texts: Mapping[str, object]) -> None:
+    """Raises ValueError where a text is longer than may stand beside every case."""
+    for name, text in texts.items():
+        if isinstance(text, str) and len(text) > LONGEST:
+            raise ValueError(f"{name} has {len(text)} characters; at most {LONGEST} are taken")
 
 
 @dataclass(frozen=True)
@@ -21,13 +29,17 @@ class Deviation:
     case: Optional[str] = None
     link: Optional[str] = None
 
+    def __post_init__(self) -> None:
+        """Raises ValueError."""
+        too_long(vars(self))
+
     def as_json(self) -> dict[str, Any]:
         """The declaration."""
         return {"requirement": self.requirement, "case": self.case, "reason": self.reason, "link": self.link}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Deviation:
-        """What as_json gave. Raises KeyError or TypeError for anything else."""
+        """What as_json gave. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(str(data["reason"]), *(None if data[k] is None else str(data[k]) for k in ("requirement", "case", "link")))
 
     def words(self) -> str:

@@ -80,12 +80,25 @@ def _shallow(value: Any) -> bool:
 
 _LARGEST_TOML = 8 << 20  # bytes
 _DEEPEST_KEY = 16  # parts of a dotted key
-# strings and comments; one that does not end is one up to the end, so that no byte is looked at twice
-_APART = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|\'\'\'(?:[^\']|\'(?!\'\'))*+(?:\'\'\')?'
-    r'|"(?:[^"\\\n]|\\[^\n])*+"?|\'[^\'\n]*+\'?|#[^\n]*+', re.S
-)  # fmt: skip
+_OPEN = re.compile("\"\"\"|'''|[\"'#]")
+# How each ends. A string of many lines may end with one or two quotes of its own: what took them for the beginning of the next
+# string would take everything behind it for text.
+_ENDS = {
+    '"""': re.compile(r'\\.|"{3,5}', re.S), "'''": re.compile("'{3,5}"),
+    '"': re.compile(r'\\[^\n]|["\n]'), "'": re.compile("['\n]"), "#": re.compile("\n"),
+}  # fmt: skip
 _CHAIN = re.compile(rf"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{_DEEPEST_KEY}}}")
+
+
+def _bare(text: str) -> str:
+    """Without strings and comments; one that does not end is one up to the end, so that no character is looked at twice."""
+    found, at = [], 0
+    while (begin := _OPEN.search(text, at)) is not None:
+        found.append(text[at : begin.start()])
+        ends = (end for end in _ENDS[begin[0]].finditer(text, begin.end()) if end[0][0] != "\\")
+        last = next(ends, None)
+        at = len(text) if last is None else last.start() if last[0] == "\n" else last.end()
+    return "s".join([*found, text[at:]])
 
 
 def toml(data: bytes) -> dict[str, Any]:
@@ -98,7 +111,7 @@ def toml(data: bytes) -> dict[str, Any]:
         text = data.decode("utf-8-sig")  # editors of Windows begin a file with the mark
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 at byte {error.start}") from error
-    if chain := _CHAIN.search(_APART.sub("s", text)):
+    if chain := _CHAIN.search(_bare(text)):
         raise ValueError(f"the key {chain[0][:40]!r}... has more than {_DEEPEST_KEY} parts")
     try:
         return tomllib.loads(text)

@@ -13,6 +13,7 @@ from fcvi.engine.words import as_json
 #: As the report calls a requirement of which no case tells.
 NOT_TESTED = "not-tested"
 _RANK = {"not-applicable": 0, "pass": 0, "inconclusive": 1, "fail": 2, "error": 3}
+_LONGEST_NAME = 200  # of what a report is about: the name of an object stands before that of each member
 _TIMES = re.compile(r"(?<!\d)\d+ us")
 
 
@@ -62,6 +63,8 @@ class Difference:
 
 
 def _flat(prefix: str, value: Any) -> dict[str, Any]:
+    if len(prefix) > _LONGEST_NAME:
+        raise ValueError(f"the name {prefix[:40]!r}... is too long")
     if not isinstance(value, dict):
         return {prefix: value}
     return {k: v for name, inner in value.items() for k, v in _flat(f"{prefix}.{name}", inner).items()}

@@ -15,6 +15,7 @@ from typing import Any, Collection, Mapping, Optional
 from fcvi.engine import strict
 from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.deviation import too_long
 from fcvi.engine.files import FileError, read_file, read_json
 from fcvi.engine.results import Result, RunReport, Verdict
 
@@ -43,6 +44,10 @@ def _member(table: Mapping[str, Any], name: str, where: str) -> str:
     value = table[name]
     if not isinstance(value, str) or not value.strip():
         raise FileError(f"{where}: {name} must be words, not {value!r:.60}")
+    try:
+        too_long({name: value})
+    except ValueError as error:
+        raise FileError(f"{where}: {error}") from error
     return value
 
 

@@ -80,6 +80,15 @@ def _report(reason: Callable[[int], str], n: int, count: int) -> Callable[[], ob
     return lambda: diff.compare(diff.load(place), diff.load(place))
 
 
+def _named(n: int) -> Callable[[], object]:
+    """A report whose suite has an object of a long name with many members."""
+    place = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name))
+    suite = {"k" * n: {str(i): 0 for i in range(n // 10)}}
+    data = {"schema": 1, "suite": suite, "dut": {}, "pixit": {}, "seed": 1, "results": [], "requirements": {}}
+    (place / "report.json").write_text(json.dumps(data))
+    return lambda: diff.load(place)
+
+
 def _machine(n: int) -> bytes:
     steps = [[s, a, (s + 1) % n if a == "a" else s, ["x" if s < n - 1 else "y"]] for s in range(n) for a in "ab"]
     return json.dumps({"fcvi-learn": 1, "device": "", "settings": [], "letters": ["a", "b"], "complete": True, "why": "", "steps": steps}).encode()  # noqa: E501
@@ -187,6 +196,7 @@ def test_the_cost_of_a_command_grows_with_the_capture(name: str, times: tuple[in
 
 
 _PLACE = tempfile.TemporaryDirectory(prefix="fcvi-growth-")  # pylint: disable=consider-using-with
+_HIDDEN = 'x = ["""a"""", """b\n"""]\n'  # the fourth quote belongs to the string
 READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "JSON with a member that is there twice": (20_000, lambda n: (lambda text: lambda: strict.loads(text))(_json(n))),
     "JSON with empty lists": (50_000, lambda n: (lambda text: lambda: strict.loads(text))("[" + "[]," * n + "[]]")),
@@ -196,6 +206,7 @@ READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "TOML with a key of many parts": (50_000, lambda n: _toml("a." * n + "a = 1\n")),
     "TOML with a key of one long part": (50_000, lambda n: _toml("a" * n + " = 1\n")),
     "TOML with a key of many quoted parts": (50_000, lambda n: _toml('"a" . ' * n + "a = 1\n")),
+    "TOML with a key behind quotes at the end of a string": (500, lambda n: _toml(_HIDDEN + "a." * n + "a = 1\n")),
     "TOML with many tables": (2_000, lambda n: _toml("".join(f"[a.b{i}.c]\nx = 1.5\n" for i in range(n)))),
     "TOML with tables of one array": (2_000, lambda n: _toml("[[a]]\nx = 1\n" * n)),
     "TOML with strings that do not end": (20_000, lambda n: _toml('"""' + '"\\' * n)),
@@ -213,6 +224,7 @@ READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "a manifest": (20_000, lambda n: (lambda said: lambda: manifest.hashes_in(said))(b"0  x\n" * n)),
     "reports of many cases": (2_000, lambda n: _report(lambda _: "12 us", n, n)),
     "reports with a reason of digits": (50_000, lambda n: _report(lambda n: "1" * n, n, 1)),
+    "reports with a long name of an object": (10_000, _named),
     "machines": (20_000, _two_machines),
     "deviations": (20_000, _covered),
     "a filter of many conditions": (8_000, lambda n: lambda: filters.parsed(" or ".join(["S_ID == 1"] * n), ["S_ID"])),
@@ -253,6 +265,12 @@ def test_keys_that_people_write_are_read() -> None:
     assert list(strict.toml(text + b"# 1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19\n")) == ["pics"]
     with pytest.raises(ValueError, match="has more than 16 parts"):
         strict.toml(b"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r = 1")
+    for quotes in ('"""', "'''"):
+        for own in ("", quotes[0], quotes[0] * 2):
+            text = f"x = [{quotes}a{own}{quotes}, {quotes}b\n{quotes}]\n"
+            assert strict.toml(text.encode()) == {"x": ["a" + own, "b\n"]}
+            with pytest.raises(ValueError, match="has more than 16 parts"):
+                strict.toml((text + "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r = 1").encode())
     with pytest.raises(ValueError, match="more than the"):
         strict.toml(b"#" * (9 << 20))
     assert json.loads("{}") == strict.loads("{}")

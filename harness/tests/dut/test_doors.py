@@ -115,6 +115,28 @@ def test_silent_strangers_take_no_place(server: tuple[str, int]) -> None:
         one.close()
 
 
+@pytest.mark.parametrize("name", SERVERS)
+def test_who_comes_in_a_crowd_keeps_a_place_until_others_have_come(name: str, token: Path) -> None:
+    """Of those who come in one millisecond the first makes room, not the one who has the first place."""
+    port, came = free_port(), 0
+    server = Server(name, f"tcp::{port}", "--token", str(token))
+    try:
+        for _ in range(10):
+            server.process.send_signal(signal.SIGSTOP)
+            strangers = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(80)]
+            with client(port) as laboratory:
+                laboratory.sendall(json.dumps(WITH_TOKEN).encode() + b"\n")
+                strangers += [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(20)]
+                server.process.send_signal(signal.SIGCONT)
+                came += b'"result"' in laboratory.recv(1 << 16)
+            for one in strangers:
+                one.close()
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+        assert server.end() == 0
+    assert came == 10
+
+
 def test_a_web_page_drives_nothing(server: tuple[str, int]) -> None:
     body = json.dumps({**HELLO, "method": "reset", "params": {}})
     with client(server[1]) as s:

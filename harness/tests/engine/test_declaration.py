@@ -215,6 +215,7 @@ tester = { n_port_id = "0000E8", node_name = "50000000c9000044", host = ["fe8000
 @pytest.mark.parametrize(
     "toml, words",
     [
+        (f'[[deviation]]\ncase = "*"\nreason = "{"x" * 2001}"', "reason has 2001 characters"),
         ("[pixit]\nr_a_tov_ms = 0", "r_a_tov_ms must be milliseconds"),
         ("[pixit]\nr_a_tov_ms = 99999999999999999999", "r_a_tov_ms must be milliseconds"),
         ("[pixit]\nr_a_tov_ms = true", "r_a_tov_ms must be milliseconds"),

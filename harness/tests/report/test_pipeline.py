@@ -255,6 +255,8 @@ def test_quarantine_ends_on_its_day(until: str, status: int, tmp_path: Path) -> 
         ('[[quarantine]]\ncase = "D.*"\nreason = "x"', "needs until"),
         ('[[quarantine]]\ncase = "D.*"\nreason = "x"\nuntil = "soon"', "must be a date"),
         ('[[quarantine]]\ncase = "D.*"\nreason = "x"\nuntil = 2030-01-01\nrequirement = "X"', "no requirement has the id 'X'"),
+        (f'[[quarantine]]\ncase = "D.*"\nreason = "{"x" * 2001}"\nuntil = 2030-01-01', "reason has 2001 characters"),
+        (f'[[quarantine]]\ncase = "{"*" * 2001}"\nreason = "x"\nuntil = 2030-01-01', "case has 2001 characters"),
         ('[[quarantine]]\nwhy = "x"', "unknown item 'why'"),
         ("quarantine = 3", "[[quarantine]] tables"),
         ("x = ", "not a TOML file"),
