@@ -293,7 +293,7 @@ def test_where_it_cannot_listen(tmp_path: Path, spec: str, program: str) -> None
     if program == "agent":
         name, command = "fcvi-agent", [str(AGENT), "--on", spec]
     else:
-        name, command = "fcvi endpoint", [str(FCVI), "endpoint", "--on", spec, "--control", f"unix:{tmp_path}/c"]
+        name, command = "fcvi", [str(FCVI), "endpoint", "--on", spec, "--control", f"unix:{tmp_path}/c"]
     told = starts.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
     assert told.returncode == 2 and told.stderr.startswith(f"{name}: --on {spec}: ") and told.stderr.count("\n") == 1
 
