@@ -157,6 +157,8 @@ class Node:
 
     def srq(self, size: int = 16, *, pd: Optional[int] = None, sges: int = 1) -> Srq:
         """A shared receive queue."""
+        if 0 < self.attr("max_srq_wr") < size:
+            self.t.lack(f"the case needs an SRQ of {size}, and max_srq_wr is {self.attr('max_srq_wr')}")
         made = self.good(self.call("CreateSrq", pd=self.pd if pd is None else pd, size=size, sges=sges), "9.2.4.1-01", "an SRQ")
         return Srq(self, made.integer("srq"), made.integer("size"), made.integer("sges"))
 
