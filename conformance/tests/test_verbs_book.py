@@ -178,6 +178,7 @@ _CHOICES = [
     ("next_state=required", "VERBS.89/up,VERBS.90/less"),
     ("access_change=no", "VERBS.30/write-qp-off-mr-on,VERBS.33/qp-off,VERBS.38/qp-off-write,VERBS.67/no-right"),
     ("limits=small", "VERBS.3/one,VERBS.14/during,VERBS.46/small-quiet,VERBS.62/stream"),
+    ("limits=least", "VERBS.7/cq,VERBS.46/large-quiet,VERBS.85/rounds"),
     ("wire=uneven,calls=take-time", "VERBS.44/write,VERBS.71/at-once"),
     ("wire=far", "VERBS.40/full,VERBS.94/read"),
 ]

@@ -255,18 +255,19 @@ def settled_bytes(t: Verbs) -> None:
     flags = ["SIGNALED"] if t.params["signaled"] else []
     p = pair(t, 16 * length + 64, sq_size=nodes(t)[0].room(128))
     count = min(100, p.a.size("sq") - 1)
+    places = min(16, count)  # a device may have queues too short for sixteen Writes (5.1.3)
     for turn in range(15 if length < 1000 else 3):
         p.ma.pattern(500 * turn + 9, 0, 16 * length)
         got = p.b.recv(p.mb.sge(16 * length, 64))
         wrs: list[dict[str, Any]] = [
             {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(at, length)], "remote": p.mb.remote(at), "flags": flags}
-            for at in (k % 16 * length for k in range(count))
+            for at in (k % places * length for k in range(count))
         ]  # fmt: skip
         made = p.a.post([*wrs, {"opcode": "SEND", "sges": [p.ma.sge(16 * length, 64)]}]).wrs
         t.reap([got])
         if not t.require(got.good, "8.2.2-09", f"the Receive behind a hundred Writes, round {turn}", got.status, SUCCESS):
             break
-        wrong = p.mb.wrong(500 * turn + 9, 0, 16 * length)
+        wrong = p.mb.wrong(500 * turn + 9, 0, places * length)
         for row in ("8.2.2-09", "8.2.2-05"):
             t.require(wrong == 0, row, f"bytes of Writes not there at the WC of the Receive behind them, round {turn}", wrong, 0)
         if wrong:

@@ -332,7 +332,7 @@ def destroyed(t: Verbs) -> None:
         _, other = nodes(t)
         mem = other.mem(64)
         for number in range(_ROUNDS):
-            srq = other.call("CreateSrq", pd=other.pd, size=64, sges=1)
+            srq = other.call("CreateSrq", pd=other.pd, size=min(64, other.attr("max_srq_wr") or 64), sges=1)
             if not t.require(returned(srq), "6.3.3-03", f"SRQ {number + 1}, the ones before being destroyed", said(srq), OK):
                 break
             handle, size = srq.integer("srq"), srq.integer("size")

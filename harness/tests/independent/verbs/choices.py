@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Tuple
 CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "wire": (("at-once", "late", "far", "uneven"),
              "8.2.2: nothing says how long a message travels (1 ms, 100 ms, 50 ms one way); rule 11: no WC says it"),
-    "limits": (("usual", "small", "huge"), "5.1.3: the device says how many there can be of anything"),
+    "limits": (("usual", "small", "least", "huge"), "5.1.3: the device says how many there can be of anything"),
     "calls": (("at-once", "take-time"), "no clause says how long a verb takes (1 ms)"),
     "next_state": (("optional", "required"), "6.1.3, Figure 4: Modify QP without the next state is refused, iwarp (B107)"),
     "completions": (("at-once", "late", "batch"), "8.2.3: a WC may take its time; batch: four at a time, or after 4 ms"),

@@ -24,6 +24,7 @@ LIMITS = {"max_qp": 96, "max_qp_wr": 512, "max_sge": 6, "max_sge_rd": 1, "max_cq
 OTHER_LIMITS = {
     "small": {"max_qp_wr": 64, "max_sge": 4, "max_cqe": 256, "max_qp_rd_atom": 1, "max_qp_init_rd_atom": 1, "max_srq_wr": 64,
               "max_srq_sge": 1, "max_res_rd_atom": 96},
+    "least": {"max_qp_wr": 16, "max_sge": 4, "max_cqe": 16, "max_srq_wr": 16, "max_pd": 2},
     "huge": {"max_qp_wr": 1 << 20, "max_sge": 64, "max_cqe": 1 << 22, "max_qp_rd_atom": 64, "max_qp_init_rd_atom": 64,
              "max_srq_wr": 1 << 20, "max_srq_sge": 64, "max_res_rd_atom": 96 * 64}}
 FEW = {"max_qp": 24, "max_cq": 24, "max_mr": 48, "max_pd": 12, "max_mw": 12, "max_srq": 4}
