@@ -17,6 +17,7 @@ from conformance.fcvi.steps.connection import (
     control_setup,
     create_vi,
     finish_wait,
+    not_timed_out,
     send_resp2,
     send_resp3,
     send_rqst,
@@ -188,10 +189,15 @@ def response_after_resp3(t: Scenario) -> None:
     accept_request(t, setup)
     data = t.rng.randbytes(20)
     t.tester.link.delay("tester", "CONNECT_RESP3", t.r_a_tov_us // 10)
+    arrives_us = t.now_us + t.r_a_tov_us // 10
     send_resp3(t, setup)
     exchange = send_message(t, setup, 1, data)
     t.until(lambda: t.peek(["SEND_RESP"]) is not None, t.r_a_tov_us // 20)
     t.require(t.peek(["SEND_RESP"]) is None, "FCVI-C.5.10-02", "FCVI_SEND_RESP before RESP3", "FCVI_SEND_RESP", "none")
+    t.owed(lambda: t.peek(["SEND_RESP"], exchange) is not None or t.peek(["ABTS"], setup.exchange) is not None)
+    abts = t.peek(["ABTS"], setup.exchange)
+    if abts is not None and abts.time_us <= arrives_us + t.pixit.late_us:
+        not_timed_out(t, setup, "the delayed FCVI_CONNECT_RESP3")
     response = t.expect("SEND_RESP", "FCVI-6.3.1-01", exchange=exchange, why="in Reliable Reception")
     t.equal(response, "FCVI_MSG_ID", 1, "FCVI-4.2-11")
     delivered(t, buffer, data, "FCVI-4.2-42")
