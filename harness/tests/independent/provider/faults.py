@@ -24,18 +24,18 @@ class Fault:
 def _result(method: str, change: Callable[[Agent, Json, Json], Json]) -> Callable[[Agent], None]:
     """What a call gives is changed."""
 
-    def of(agent: Agent) -> None:
+    def of(agent: Any) -> None:
         real = getattr(agent, f"do_{method}")
         setattr(agent, f"do_{method}", lambda p: change(agent, p, real(p)))
     return of
 
 
-def _query_tells_write(agent: Agent, p: Json, result: Json) -> Json:
+def _query_tells_write(agent: Any, p: Json, result: Json) -> Json:
     result["ViAttribs"]["EnableRdmaWrite"] = True
     return result
 
 
-def _second_connection_loses_receives(agent: Agent) -> None:
+def _second_connection_loses_receives(agent: Any) -> None:
     real = agent.connecting._join
 
     def join(one: Any, two: Any) -> None:
@@ -43,73 +43,73 @@ def _second_connection_loses_receives(agent: Agent) -> None:
             if vi.partner is not None:
                 vi.receive.work.clear()
         real(one, two)
-    agent.connecting._join = join  # type: ignore[method-assign]
+    agent.connecting._join = join
 
 
-def _one_handler(agent: Agent, p: Json, result: Json) -> Json:
+def _one_handler(agent: Any, p: Json, result: Json) -> Json:
     last: Nic = agent._nic(p)
     for nic in agent.world.nics:
         nic.handler = last.handler
     return result
 
 
-def _resource_cq(agent: Agent) -> None:
+def _resource_cq(agent: Any) -> None:
     real = agent.world.report
 
     def report(said: Any) -> None:
         said.resource = "VIP_RESOURCE_CQ"
         real(said)
-    agent.world.report = report  # type: ignore[method-assign]
+    agent.world.report = report
 
 
-def _sleeps_on(agent: Agent) -> None:
+def _sleeps_on(agent: Any) -> None:
     def wait(p: Json) -> Steps[Json]:
         yield from agent.world.until(lambda: False, None)
         return {"return": c.TIMEOUT}
-    agent.do_VipRecvWait = wait  # type: ignore[method-assign]
+    agent.do_VipRecvWait = wait
 
 
-def _idle_error_forgotten(agent: Agent) -> None:
+def _idle_error_forgotten(agent: Any) -> None:
     real = agent.transfer._catastrophe
 
     def catastrophe(vi: Any, code: str, va: int) -> None:
         if vi.state != c.IDLE:
             real(vi, code, va)
-    agent.transfer._catastrophe = catastrophe  # type: ignore[method-assign]
+    agent.transfer._catastrophe = catastrophe
 
 
-def _refused_cq_stays(agent: Agent) -> None:
+def _refused_cq_stays(agent: Any) -> None:
     real, refused = agent.connecting.create_cq, [0]
 
     def create(nic: Nic, entries: int) -> Any:
         code, cq = (c.RESOURCE, None) if refused[0] else real(nic, entries)
         refused[0] += code == c.RESOURCE
         return code, cq
-    agent.connecting.create_cq = create  # type: ignore[method-assign]
+    agent.connecting.create_cq = create
 
 
-def _read_enable_taken(agent: Agent) -> None:
+def _read_enable_taken(agent: Any) -> None:
     real = agent.world._rights
-    agent.world._rights = lambda nic, ptag, read: real(nic, ptag, False)  # type: ignore[method-assign]
+    agent.world._rights = lambda nic, ptag, read: real(nic, ptag, False)
 
 
-def _silent(agent: Agent) -> None:
+def _silent(agent: Any) -> None:
     """At Reliable Delivery nobody is told of an error, and the connection goes on."""
     real = agent.transfer.break_connection
 
     def break_connection(vi: Any, code: Any) -> None:
         if vi.attributes.level != c.RD:
             real(vi, code)
-    agent.transfer.break_connection = break_connection  # type: ignore[method-assign]
+    agent.transfer.break_connection = break_connection
 
 
-def _untold(agent: Agent) -> None:
+def _untold(agent: Any) -> None:
     """The other end is not told that its peer has disconnected, and its Sends are successful ever after."""
-    agent.transfer._far = lambda peer: None  # type: ignore[method-assign]
-    agent.transfer.break_connection = lambda vi, code: None  # type: ignore[method-assign]
+    agent.transfer._far = lambda peer: None
+    agent.transfer.break_connection = lambda vi, code: None
 
 
-def _untold_second(agent: Agent) -> None:
+def _untold_second(agent: Any) -> None:
     """The same from the second time on."""
     real, times = agent.transfer._far, [0]
 
@@ -119,10 +119,10 @@ def _untold_second(agent: Agent) -> None:
             real(peer)
         else:
             _untold(agent)
-    agent.transfer._far = far  # type: ignore[method-assign]
+    agent.transfer._far = far
 
 
-def _refused_read_moves(agent: Agent) -> None:
+def _refused_read_moves(agent: Any) -> None:
     real = agent.transfer._read
 
     def read(vi: Any, peer: Any, work: Any, form: Any) -> None:
@@ -130,31 +130,31 @@ def _refused_read_moves(agent: Agent) -> None:
         if data is not None:
             agent.transfer._scatter(form.segments, data)
         real(vi, peer, work, form)
-    agent.transfer._read = read  # type: ignore[method-assign]
+    agent.transfer._read = read
 
 
-def _goes_on(agent: Agent) -> None:
+def _goes_on(agent: Any) -> None:
     """A message that is lost at Reliable Delivery shows nowhere."""
     def harmed(transfer: Any, vi: Any, peer: Any, work: Any, form: Any, operation: int, harm: str) -> None:
         transfer.finish_send(vi, work, operation, form.length)
-    agent.transfer.wire.harmed = harmed  # type: ignore[method-assign]
+    agent.transfer.wire.harmed = harmed
 
 
-def _stops(agent: Agent) -> None:
+def _stops(agent: Any) -> None:
     """Behind a message that is lost nothing arrives, and nobody is told."""
     def harmed(transfer: Any, vi: Any, peer: Any, work: Any, form: Any, operation: int, harm: str) -> None:
         transfer.finish_send(vi, work, operation, form.length)
         vi.gap = lambda: None
-    agent.transfer.wire.harmed = harmed  # type: ignore[method-assign]
+    agent.transfer.wire.harmed = harmed
 
 
-def _two_agents(agent: Agent) -> None:
+def _two_agents(agent: Any) -> None:
     """The ends are those of two processes, by their own word."""
     devices = agent.do_agent_devices({})
-    agent.do_agent_devices = lambda p: {**devices, "agents": 2}  # type: ignore[method-assign]
+    agent.do_agent_devices = lambda p: {**devices, "agents": 2}
 
 
-def _reaches_all(agent: Agent) -> None:
+def _reaches_all(agent: Any) -> None:
     """A VI reaches what another process has registered."""
     _two_agents(agent)
     real = agent.world.reach
@@ -162,22 +162,22 @@ def _reaches_all(agent: Agent) -> None:
     def reach(nic: Nic, va: int, length: int, handle: int, ptag: Any) -> Any:
         regions = (one.regions.get(handle) for one in agent.world.nics)
         return real(nic, va, length, handle, ptag) or next((region for region in regions if region is not None), None)
-    agent.world.reach = reach  # type: ignore[method-assign]
+    agent.world.reach = reach
 
 
-def _lives_on(agent: Agent) -> None:
+def _lives_on(agent: Any) -> None:
     """The end of a process ends nothing of it: what is sent to it is taken as before."""
     _two_agents(agent)
     knows = agent.knows
 
     def restart(p: Json) -> Json:
-        agent.transfer._consume = lambda vi, form, data, refused: (0, None)  # type: ignore[method-assign]
+        agent.transfer._consume = lambda vi, form, data, refused: (0, None)
         return {}
     setattr(agent, "knows", lambda method: method == "agent.restart" or knows(method))
     setattr(agent, "do_agent_restart", restart)
 
 
-def _waits_for_a_receive(agent: Agent) -> None:
+def _waits_for_a_receive(agent: Any) -> None:
     """A message that finds no receive is kept for the one that is posted next."""
     consume, post, kept = agent.transfer._consume, agent.transfer.post, []
 
@@ -192,15 +192,15 @@ def _waits_for_a_receive(agent: Agent) -> None:
         if receive and kept and kept[0][0] is vi:
             consume(*kept.pop(0))
         return code
-    agent.transfer._consume, agent.transfer.post = keeps, posts  # type: ignore[method-assign]
+    agent.transfer._consume, agent.transfer.post = keeps, posts
 
 
-def _any_access(agent: Agent) -> None:
+def _any_access(agent: Any) -> None:
     """The enables of VIs and regions count for nothing."""
-    agent.transfer._remote = lambda vi, at, length, read: True  # type: ignore[method-assign]
+    agent.transfer._remote = lambda vi, at, length, read: True
 
 
-def _calls_of_the_destroyed(agent: Agent) -> None:
+def _calls_of_the_destroyed(agent: Any) -> None:
     """The last handler of a queue is called once more when its VI has gone."""
     notify, destroy, kept = agent.transfer.notify, agent.connecting.destroy_vi, []
 
@@ -214,10 +214,10 @@ def _calls_of_the_destroyed(agent: Agent) -> None:
             handler = kept.pop()
             agent.world.threads.after(0.02, lambda: agent.world.notifier.do(lambda: handler(None)))
         return code
-    agent.transfer.notify, agent.connecting.destroy_vi = keeps, destroys  # type: ignore[method-assign]
+    agent.transfer.notify, agent.connecting.destroy_vi = keeps, destroys
 
 
-def _takes_damage(agent: Agent) -> None:
+def _takes_damage(agent: Any) -> None:
     """A payload that was corrupted on its way is placed like any other."""
     harm, scatter, hurt = agent.transfer.wire.harm, agent.transfer._scatter, [False]
 
@@ -229,18 +229,18 @@ def _takes_damage(agent: Agent) -> None:
     def scatters(segments: Any, data: bytes) -> None:
         scatter(segments, bytes([data[0] ^ 1]) + data[1:] if hurt[0] else data)
         hurt[0] = False
-    agent.transfer.wire.harm = heals  # type: ignore[method-assign]
-    agent.transfer._scatter = scatters  # type: ignore[method-assign]
+    agent.transfer.wire.harm = heals
+    agent.transfer._scatter = scatters
 
 
-def _send_sleeps_on(agent: Agent) -> None:
+def _send_sleeps_on(agent: Any) -> None:
     def wait(p: Json) -> Steps[Json]:
         yield from agent.world.until(lambda: False, None)
         return {"return": c.TIMEOUT}
-    agent.do_VipSendWait = wait  # type: ignore[method-assign]
+    agent.do_VipSendWait = wait
 
 
-def _region_of_its_thread(agent: Agent) -> None:
+def _region_of_its_thread(agent: Any) -> None:
     """A region serves the thread that registered it, and that which reads the lines."""
     real, own = agent.do_VipRegisterMem, set()
 
@@ -251,12 +251,12 @@ def _region_of_its_thread(agent: Agent) -> None:
         return result
 
     reach = agent.world.reach
-    agent.world.reach = lambda nic, va, length, handle, ptag: (  # type: ignore[method-assign]
+    agent.world.reach = lambda nic, va, length, handle, ptag: (
         None if handle in own else reach(nic, va, length, handle, ptag))
-    agent.do_VipRegisterMem = register  # type: ignore[method-assign]
+    agent.do_VipRegisterMem = register
 
 
-def _descriptors_of_any_tag(agent: Agent) -> None:
+def _descriptors_of_any_tag(agent: Any) -> None:
     real, world = agent.transfer._writes, agent.world
 
     def reach(nic: Nic, va: int, length: int, handle: int, ptag: Any) -> Any:
@@ -264,7 +264,7 @@ def _descriptors_of_any_tag(agent: Agent) -> None:
         return world.__class__.reach(world, nic, va, length, handle, region.ptag if region is not None else ptag)
 
     def any_tag(vi: Any, work: Any, sending: bool) -> Any:
-        world.reach = reach  # type: ignore[method-assign]
+        world.reach = reach
         try:
             return agent.transfer.__class__.read(agent.transfer, vi, work, sending)
         finally:
@@ -273,11 +273,11 @@ def _descriptors_of_any_tag(agent: Agent) -> None:
     def writes(vi: Any, va: int, handle: int) -> bool:
         region = vi.nic.regions.get(handle)
         return real(vi, va, handle) or region is not None and region.ptag is not vi.attributes.ptag
-    agent.transfer._writes = writes  # type: ignore[method-assign]
-    agent.transfer.read = any_tag  # type: ignore[method-assign]
+    agent.transfer._writes = writes
+    agent.transfer.read = any_tag
 
 
-def _address_is_not_counted(agent: Agent) -> None:
+def _address_is_not_counted(agent: Any) -> None:
     """An RDMA whose only segment is the address segment is taken for one without."""
     real = agent.transfer.read
 
@@ -286,10 +286,10 @@ def _address_is_not_counted(agent: Agent) -> None:
         if form is not None and form.remote is not None and not form.segments:
             form.error = c.FORMAT
         return form
-    agent.transfer.read = read  # type: ignore[method-assign]
+    agent.transfer.read = read
 
 
-def _rubbish_is_bad(agent: Agent) -> None:
+def _rubbish_is_bad(agent: Any) -> None:
     """A Descriptor with rubbish in what is the library's gets the FORMAT bit, though it is carried out."""
     real = agent.transfer.complete
 
@@ -297,10 +297,10 @@ def _rubbish_is_bad(agent: Agent) -> None:
         head = agent.world.space.read(work.va, 8)
         rubbish = head is not None and int.from_bytes(head, "little") == 0xDEADBEEFDEADBEEF
         real(vi, queue, work, status | (c.FORMAT if rubbish else 0))
-    agent.transfer.complete = complete  # type: ignore[method-assign]
+    agent.transfer.complete = complete
 
 
-def _twice(agent: Agent) -> None:
+def _twice(agent: Any) -> None:
     """Of two messages in a row the second is the first once more."""
     real, last = agent.transfer._scatter, [b""]
 
@@ -309,10 +309,10 @@ def _twice(agent: Agent) -> None:
             data = last[0]
         last[0] = data
         real(segments, data)
-    agent.transfer._scatter = scatter  # type: ignore[method-assign]
+    agent.transfer._scatter = scatter
 
 
-def _first_checked(agent: Agent) -> None:
+def _first_checked(agent: Any) -> None:
     real = agent.transfer._gather
 
     def gather(vi: Any, segments: Any) -> Any:
@@ -320,23 +320,23 @@ def _first_checked(agent: Agent) -> None:
             return real(vi, segments)
         space = agent.world.space
         return b"".join(space.read(segment.va, segment.length) or b"" for segment in segments)
-    agent.transfer._gather = gather  # type: ignore[method-assign]
+    agent.transfer._gather = gather
 
 
-def _text(agent: Agent) -> None:
-    agent.connecting._same = lambda one, two: one.partition(b"\0")[0] == two.partition(b"\0")[0]  # type: ignore[method-assign]
+def _text(agent: Any) -> None:
+    agent.connecting._same = lambda one, two: one.partition(b"\0")[0] == two.partition(b"\0")[0]
 
 
-def _entry_stays(agent: Agent) -> None:
+def _entry_stays(agent: Any) -> None:
     transfer = agent.transfer
 
     def serve(cq: Any) -> None:
         for entry in list(cq.entries)[:len(cq.handlers)]:
             transfer._entry(cq.thread, cq.handlers.popleft(), *entry)
-    transfer.serve = serve  # type: ignore[method-assign]
+    transfer.serve = serve
 
 
-def _size_stays(agent: Agent) -> None:
+def _size_stays(agent: Any) -> None:
     real, first = agent.connecting.set_attributes, agent.transfer.read
     sizes: dict[int, int] = {}
 
@@ -349,10 +349,10 @@ def _size_stays(agent: Agent) -> None:
         if form is not None and sending and not form.error and form.length > sizes.get(id(vi), form.length):
             form.error = c.LENGTH
         return form
-    agent.connecting.set_attributes, agent.transfer.read = changed, read  # type: ignore[method-assign]
+    agent.connecting.set_attributes, agent.transfer.read = changed, read
 
 
-def _one_read_fenced(agent: Agent) -> None:
+def _one_read_fenced(agent: Any) -> None:
     real = agent.transfer.read
 
     def read(vi: Any, work: Any, sending: bool) -> Any:
@@ -360,17 +360,17 @@ def _one_read_fenced(agent: Agent) -> None:
         if form is not None and sending and sum(other.started for other in vi.send.work) > 1:
             form.control &= ~c.CONTROL_FENCE
         return form
-    agent.transfer.read = read  # type: ignore[method-assign]
+    agent.transfer.read = read
 
 
-def _misfit_stays(agent: Agent) -> None:
+def _misfit_stays(agent: Any) -> None:
     real = agent.connecting.peer_request
 
     def request(vi: Any, *rest: Any) -> str:
         code = real(vi, *rest)
         vi.state = c.PENDING if vi.outcome in (c.MTU, c.LEVEL) else vi.state
         return code
-    agent.connecting.peer_request = request  # type: ignore[method-assign]
+    agent.connecting.peer_request = request
 
 
 FAULTS: dict[str, Fault] = {
