@@ -175,6 +175,34 @@ class RejectsLogins(OddDut):
         super().notify(method, params)
 
 
+class RejectsASecondLogin(RejectsLogins):
+    """A PLOGI of a port that is logged in is refused (FC-FS: unable to perform command request)."""
+
+    _REASON = 0x09
+
+    def refuses(self, data: bytes) -> bool:
+        """Between a login and its logout."""
+        known = data[5:8] in self._asked
+        self._asked.add(data[5:8])
+        return known
+
+    def _seen(self, params: dict[str, Any], port: slice) -> None:
+        """A LOGO, whoever sends it, ends the login of this port."""
+        data = bytes.fromhex(params.get("hex", ""))
+        if data[:1] == bytes([_ELS_REQUEST]) and data[24:25] == b"\x05":
+            self._asked.discard(data[port])
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        if method == "link":
+            self._asked.clear()
+        self._seen(params, slice(5, 8))
+        super().notify(method, params)
+
+    def _emit(self, method: str, params: dict[str, Any]) -> None:
+        self._seen(params, slice(1, 4))
+        super()._emit(method, params)
+
+
 class RejectsUnusable(RejectsLogins):
     """A PLOGI without S or C is rejected as such (E126)."""
 
@@ -195,6 +223,7 @@ REPORTS: list[tuple[type[OddDut], str, tuple[str, ...]]] = [
     (IpStackBeside, "an-ip-stack-beside-it", ("address",)),
     (RejectsLogins, "busy-at-first", ("link", "login")),
     (RejectsUnusable, "rejects-unusable-logins", ("login",)),
+    (RejectsASecondLogin, "rejects-a-second-login", ("login",)),
 ]
 
 

@@ -16,7 +16,6 @@ from conformance.fcvi.steps.traffic import both_ways
 
 PART_OF_REPORT = 3
 
-_TYPE = 0x58  # of FC-VI (5.8.3)
 _LEVELS = (
     ("unreliable-delivery", "unreliable_delivery", 1), ("reliable-delivery", "reliable_delivery", 2),
     ("reliable-reception", "reliable_reception", 3),
@@ -49,7 +48,7 @@ def each_level(t: Scenario) -> None:
     check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
     if t.tester.service_class == 2:
         check_acknowledged(t, "FCVI-4.2-17")
-        own = [e for _, e, frame in t.crossed("dut") if frame.header("TYPE") == _TYPE and e.sof]
+        own = [e for _, e, frame in t.crossed("dut") if frame.header("TYPE") == build.FC_VI and e.sof]
         other = [e.sof for e in own if e.sof not in build.SOF[2]]
         t.require(not other, "FCVI-4.2-17", "FC-VI frames went out in another class", f"{len(other)} of {len(own)}", "class 2")
     t.expect_nothing(["SEND_RESP"], t.r_a_tov_us // 10, "FCVI-6.3.1-03", "more than the level has")

@@ -69,7 +69,7 @@ def _open_sequences(t: Scenario, since: int) -> None:
     """No Sequence of the DUT begins with the SEQ_ID of one that has not ended (class 3: EOFt was sent)."""
     begun: dict[int, int] = {}
     for number, _, frame in t.crossed("dut", since):
-        if frame.header("TYPE") != 0x58:
+        if frame.header("TYPE") != build.FC_VI:
             continue
         seq_id, exchange = frame.header("SEQ_ID"), frame.header("OX_ID")
         other = begun.get(seq_id)

@@ -34,7 +34,7 @@ from conformance.fcvi.steps.connection import (
     take_resp2,
 )
 from conformance.fcvi.steps.messages import expect_error, post, prepare, register, transmit
-from conformance.fcvi.steps.neighbours import ask_login, expect_accept, login
+from conformance.fcvi.steps.neighbours import ask_login, expect_accept, login, login_anew
 
 PART_OF_REPORT = 4
 
@@ -74,7 +74,7 @@ def unusable_parameters(t: Scenario) -> None:
         resp3 = t.expect("CONNECT_RESP3", "FCVI-6.11.1-01", exchange=setup.exchange, why="after RESP2")
         check_resp3(t, resp3, setup, refused=True)
         t.require(not wait.done, "FCVI-5.9.7.2.2-01", "VipConnectWait returned for it", "returned", "blocked")
-        login(t)
+        login_anew(t)
         setup = send_rqst(t)
         start_accept(t, setup, finish_wait(t, wait))
         finish_accept(t, setup)

@@ -6,6 +6,7 @@ from typing import Any
 
 from fcvi.engine.case import Variant, case
 from fcvi.fc import els
+from fcvi.fc.build import FC_VI
 from fcvi.fc.message import Message
 from fcvi.fc.received import Received, kind_of
 from fcvi.fc.scenario import Scenario
@@ -27,17 +28,16 @@ from conformance.fcvi.steps.connection import (
     start_wait,
 )
 from conformance.fcvi.steps.lossy_line import Line
-from conformance.fcvi.steps.messages import LEVELS, deliver, open_connection, prepare, register, state_of, transmit, variants
-from conformance.fcvi.steps.neighbours import POINT_TO_POINT, TOPOLOGIES, ask_login, login
+from conformance.fcvi.steps.messages import LEVELS, Sent, deliver, open_connection, prepare, register, state_of, transmit, variants
+from conformance.fcvi.steps.neighbours import POINT_TO_POINT, TOPOLOGIES, login
 from conformance.fcvi.steps.stale import Stale, usable
 from conformance.fcvi.steps.traffic import both_ways
 
 from .annex_b_rules_1_3 import RELIABLE
-from .clause_7_7_1 import ended, logged_out_by
+from .clause_7_7_1 import ended, logged_in_again, logged_out_by
 
 PART_OF_REPORT = 2
 
-_FC_VI = 0x58  # TYPE (5.8.3)
 _EXPLICIT = {"login": "explicit"}
 _BY: list[tuple[str, dict[str, Any]]] = [
     ("by-tester", {"by": "tester"}),
@@ -53,9 +53,7 @@ def _logged_out(t: Scenario, setup: Setup) -> bool:
     if by == "nos":
         t.link_event("nos")
     elif by == "relogin":
-        exchange = ask_login(t, els.login(t.tester.services.ports[t.tester.n_port_id], t.tester.receive_size))
-        if t.expect(["LS_ACC", "LS_RJT"], "FCVI-4.1-04", exchange=exchange, why="to PLOGI").kind == "LS_RJT":
-            check_state(t, setup.vi, "connected", "FCVI-8.2-b1")
+        if not logged_in_again(t, setup.vi):
             return False
     else:
         logged_out_by(t, by)
@@ -135,13 +133,18 @@ def read(t: Scenario) -> None:
     stale = [prepare(t, setup, message) for message in (second, third)]
     if not _logged_out(t, setup):
         return
-    for sent in stale[t.params["by"] == "relogin" :]:
-        transmit(t, sent.frames, "after a logout")
-        t.expect_nothing(["READ_RESP"], t.r_a_tov_us // 10, "FCVI-7.7.1-05", "on a connection that a logout has ended",
-                         exchange=sent.exchange)  # fmt: skip
-        _logs_in(t)
+    if t.params["by"] != "relogin":
+        _is_not_read(t, stale[0])
+    _logs_in(t)
+    _is_not_read(t, stale[1])
     usable(t)
     open_connection(t)
+
+
+def _is_not_read(t: Scenario, sent: Sent) -> None:
+    transmit(t, sent.frames, "after a logout")
+    t.expect_nothing(["READ_RESP"], t.r_a_tov_us // 10, "FCVI-7.7.1-05", "on a connection that a logout has ended",
+                     exchange=sent.exchange)  # fmt: skip
 
 
 @case(
@@ -203,7 +206,7 @@ def _too_early(t: Scenario, resp1: Received) -> None:
     errata=["E84"],
     tags=["link", "login", "message"],
     applies="(client or server) and send and unreliable_delivery",
-    variants=[Variant(name, {"role": "any", "type": code}) for name, code in (("another-fc-4", 0x08), ("fc-vi", 0x58))],
+    variants=[Variant(name, {"role": "any", "type": code}) for name, code in (("another-fc-4", 0x08), ("fc-vi", FC_VI))],
 )
 def process_logout(t: Scenario) -> None:
     """PRLO for another FC-4 leaves the connection alone; what PRLO for TYPE 58h means to it is not said (E84).
@@ -214,7 +217,7 @@ def process_logout(t: Scenario) -> None:
     exchange = t.tester.send_els(els.PRLO, els.process_logout(int(t.params["type"])))
     t.owed(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None)
     t.wait(t.r_a_tov_us // 10)
-    if int(t.params["type"]) != _FC_VI and t.peek(["LOGO"]) is None:
+    if int(t.params["type"]) != FC_VI and t.peek(["LOGO"]) is None:
         check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
     if state_of(t, setup.vi) != STATE["connected"]:
         usable(t)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Iterator, Mapping, Optional
 
 from fcvi.fc import codec
+from fcvi.fc.build import FC_VI
 from fcvi.fc.message import Message, frames_of, send_frames, Cut
 from fcvi.fc.received import Exchange, Received, kind_of
 from fcvi.fc.scenario import Scenario
@@ -13,7 +14,7 @@ from fcvi.fc.scenario import Scenario
 from .connection import Setup, check_size
 from .messages import answered
 
-_TYPE, _DEVICE_HEADER = 0x58, 2  # TYPE of FC-VI (5.8.3), and the code of its Device_Header in DF_CTL (5.8.5)
+_DEVICE_HEADER = 2  # the code of its Device_Header in DF_CTL (5.8.5)
 _ACKS = ("ACK_1", "ACK_0")
 _CLAUSE = {"send": "6.2", "rdma-write": "6.4", "rdma-read": "6.6"}
 _HANDLE = {"send": "FCVI-6.2.2-02", "rdma-write": "FCVI-6.4.2-02", "rdma-read": "FCVI-6.6.2-02"}
@@ -90,7 +91,7 @@ def _foreign(t: Scenario, message: Message) -> Optional[codec.Frame]:
     r_ctl = codec.IUS[message.iu].r_ctl
     names = ("R_CTL", "Device_Header")
     for _, _, frame in t.crossed("dut"):
-        if frame.kind == "malformed" or frame.header("TYPE") == _TYPE:
+        if frame.kind == "malformed" or frame.header("TYPE") == FC_VI:
             continue
         if [frame.header(name) for name in names] == [r_ctl, _DEVICE_HEADER]:
             return frame

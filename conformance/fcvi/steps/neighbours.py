@@ -66,6 +66,19 @@ def login(t: Scenario, port: Optional[int] = None) -> None:
     expect_accept(t, ask_login(t, els.login(names, t.tester.receive_size), port), "FCVI-4.1-04", "to PLOGI")
 
 
+def login_anew(t: Scenario) -> None:
+    """The tester's PLOGI while it is logged in. A DUT may refuse it: then the tester logs out first."""
+    names = t.tester.services.ports[t.tester.n_port_id]
+    exchange = ask_login(t, els.login(names, t.tester.receive_size))
+    refusal = t.peek(["LS_RJT"], exchange)
+    if refusal is None:
+        expect_accept(t, exchange, "FCVI-4.1-04", "to PLOGI")
+        return
+    refusal.taken = True
+    logo(t)
+    login(t)
+
+
 def ask_login(t: Scenario, body: bytes, port: Optional[int] = None) -> Exchange:
     """The tester's PLOGI, of which the answer has come. A DUT that is busy may say so, and is asked again (FC-FS)."""
     for _ in range(_PATIENCE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fcvi.fc.build import UNASSIGNED, RawFrame
+from fcvi.fc.build import FC_VI, UNASSIGNED, RawFrame
 from fcvi.fc.received import Received
 
 from conformance.fcvi.steps import connection as steps
@@ -334,7 +334,7 @@ def again(world: World) -> None:
     trace = world.t.tester.trace[-12:]
     heard = {f.data[16:18] for f in trace if f.sender == "dut"}  # a request that is not answered yet may still be on its way
     recent = [f for f in trace if f.sender == "tester" and f.time_us >= since and f.data[16:18] in heard]
-    sent = [f for f in recent if len(f.data) > 28 and f.data[8] == 0x58 and f.data[28] not in _FIRST_WORDS]
+    sent = [f for f in recent if len(f.data) > 28 and f.data[8] == FC_VI and f.data[28] not in _FIRST_WORDS]
     if sent:
         world.t.tester.send_frame(RawFrame(sent[-1].data, sent[-1].sof, sent[-1].eof), "sent twice")
         world.t.settle()

@@ -13,6 +13,7 @@ Value = Union[int, bytes]
 
 UNASSIGNED = 0xFFFFFFFF  # FCVI_HANDLE or FCVI_CONNECTION_ID not known (5.9.2, 5.9.10)
 X_ID_UNASSIGNED = 0xFFFF
+FC_VI = 0x58  # TYPE (5.8.3)
 SOF = {2: (0x2D, 0x35), 3: (0x2E, 0x36)}  # (first, other) frame of a Sequence, by class
 EOF_N, EOF_T = 0x41, 0x42
 HEADER = 24
@@ -149,7 +150,7 @@ def _iu_base(name: str, end: bool, fill: int, offset_present: bool, edition: int
     row = ius_of(edition)[name]
     return _base(
         row.r_ctl,
-        0x58,
+        FC_VI,
         Exchange_Context=responder,
         First_Sequence=first,
         Last_Sequence=last if end else 0,
