@@ -10,8 +10,8 @@ from fcvi.engine.upper_tester import Call
 from conformance.vipl.steps.declare import LEVELS, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, best_level, connect, in_error,
-    need_level, nodes, null, pair, request, stale, transfer,
+    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, ask_waiting, best_level, connect,
+    in_error, need_level, nodes, null, pair, request, stale, transfer,
 )  # fmt: skip
 
 NO_MATCH, REJECT = "VIP_NO_MATCH", "VIP_REJECT"
@@ -354,9 +354,7 @@ def _told_apart(t: Calls, one: Node, other: Node, words: list[str]) -> None:
     """Of two waits the one whose discriminator was asked for returns, and none by other discriminators."""
     level = best_level(one)
     waits = [other.start("VipConnectWait", LocalAddr=other.address(word), Timeout=3_000_000) for word in words[:2]]
-    t.wait(20_000)
-    asking = ask(one.vi(level), other.address(words[1]), 3_000_000)
-    t.until(lambda: waits[1].done or asking.done, t.settle_us * 2)
+    asking = ask_waiting(one.vi(level), other.address(words[1]), waits[1], 3_000_000)
     t.require(waits[1].done, "S4.1-02", "the wait on the discriminator that was asked for", "still blocked", "returns")
     t.require(not waits[0].done, "S4.3-01", "a wait on another discriminator", "returned", "waits")
     if waits[1].done and waits[1].returned() == OK:
@@ -406,8 +404,7 @@ def remote_addr(t: Calls) -> None:
     mine = one.address(bytes((13 * i + 5) & 0xFF for i in range(length)).hex())
     vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
     waiting = other.start("VipConnectWait", LocalAddr=other.address(), Timeout=3_000_000)
-    t.wait(20_000)
-    asking = ask(vi, other.address(), 3_000_000, mine)
+    asking = ask_waiting(vi, other.address(), waiting, 3_000_000, mine)
     t.codes("G3.3-07", "VipConnectWait", ended(t, waiting, "G3.3-07", 2 * t.settle_us), OK)
     seen = waiting.result().get("RemoteAddr", {})
     t.require(seen.get("host") == mine["host"], "G3.3.1-05", "the host of RemoteAddr", seen.get("host"), mine["host"])
@@ -518,8 +515,7 @@ def timeouts(t: Calls) -> None:
         other.code("VipConnectReject", conn=conn)
     elif what == "infinite":
         waiting = other.start("VipConnectWait", LocalAddr=other.address(), Timeout=None)
-        t.wait(20_000)
-        asking = ask(vi, other.address(), None)
+        asking = ask_waiting(vi, other.address(), waiting, None)
         ended(t, waiting, "G3.3.4-04", 2 * t.settle_us)
         t.wait(1_500_000)
         if asking.done and asking.returned() == "VIP_NOT_REACHABLE":  # timers of the wire's own ended it (FC-VI 8.5.3)

@@ -7,8 +7,8 @@ from typing import Any
 from conformance.vipl.steps.declare import LEVELS, RD, RR, SHORT, UD, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CONNECTED, DESC_ERROR, ERROR, FLUSHED, IDLE, NOT_DONE, OK, PENDING, RESOURCE, SIZE, STATE, Node, Vi, alive, best_level,
-    connect, in_error, need_level, nodes, null, pair, request, stale, transfer,
+    BAD, CONNECTED, DESC_ERROR, ERROR, FLUSHED, IDLE, NOT_DONE, OK, PENDING, RESOURCE, SIZE, STATE, Node, Vi, alive, ask_waiting,
+    best_level, connect, in_error, need_level, nodes, null, pair, request, stale, transfer,
 )  # fmt: skip
 
 
@@ -440,8 +440,7 @@ def error_in_idle(t: Calls) -> None:
         vi.recv(mem.part(1024, 64))  # a message that it takes instead shows that nobody was told
         there = other.address("5e" * 16)
         waiting = other.start("VipConnectWait", LocalAddr=there, Timeout=1_000_000)
-        t.wait(100_000)
-        asking = one.start("VipConnectRequest", vi=vi.vi, LocalAddr=one.address(), RemoteAddr=there, Timeout=5_000_000)
+        asking = ask_waiting(vi, there, waiting, 5_000_000, one.address())
         t.until(lambda: waiting.done or (asking.done and asking.returned() not in (OK, "VIP_NO_MATCH")), t.async_us)
         if asking.done and asking.returned() not in (OK, "VIP_NO_MATCH", "VIP_TIMEOUT"):
             told = True  # the connect call itself tells (A26): no request need reach the server then

@@ -17,6 +17,7 @@ OK, BAD = "VIP_SUCCESS", "VIP_INVALID_PARAMETER"
 NOT_DONE, DESC_ERROR, TIMEOUT = "VIP_NOT_DONE", "VIP_DESCRIPTOR_ERROR", "VIP_TIMEOUT"
 RESOURCE, STATE = "VIP_ERROR_RESOURCE", "VIP_INVALID_STATE"
 SIZE = 32768
+_ASKED = 5  # times at most, where the wait has not begun
 FORMAT, PROTECTION, LENGTH = "FORMAT_ERROR", "PROTECTION_ERROR", "LENGTH_ERROR"
 FLUSHED, RDMA_PROT, REMOTE_DESC = "DESC_FLUSHED_ERROR", "RDMA_PROT_ERROR", "REMOTE_DESC_ERROR"
 
@@ -411,19 +412,33 @@ def connect(a: Vi, b: Vi, discriminator: str = "", timeout_us: int = 5_000_000) 
         t.require(vi.becomes(CONNECTED), "S5.2-01", "the state of a VI that was connected", vi.state(), CONNECTED)
 
 
+def ask_waiting(
+    a: Vi, there: dict[str, str], waiting: Call, timeout_us: Optional[int], local: Optional[dict[str, str]] = None
+) -> Call:
+    """A request of a's on whose server a VipConnectWait was started: the call, still blocked where the wait took it.
+
+    The thread that waits may come later than the one that asks, on a busy host much later: VIP_NO_MATCH is right then, and a asks
+    again.
+    """
+    t = a.t
+    for _ in range(_ASKED):
+        t.wait(3000)
+        asking = a.node.start("VipConnectRequest", vi=a.vi, LocalAddr=local or a.node.address(CLIENT), RemoteAddr=there,
+                              Timeout=timeout_us)  # fmt: skip
+        limit = 2 * t.settle_us if timeout_us is None else timeout_us + t.late_us
+        t.until(lambda: waiting.done or asking.done, limit)  # noqa: B023
+        if waiting.done or not asking.done or asking.returned() != "VIP_NO_MATCH":
+            break
+        t.wait(50_000)
+    return asking
+
+
 def request(a: Vi, server: Node, discriminator: str = "", timeout_us: int = 5_000_000) -> tuple[Call, int]:
     """A request of a's that the server's VipConnectWait has taken: the call, still blocked, and the ConnHandle."""
     t = a.t
     there = server.address(discriminator)
     waiting = server.start("VipConnectWait", LocalAddr=there, Timeout=timeout_us)
-    for _ in range(5):  # the thread that waits may come later than the one that asks
-        t.wait(3000)
-        asking = a.node.start("VipConnectRequest", vi=a.vi, LocalAddr=a.node.address(CLIENT), RemoteAddr=there, Timeout=timeout_us)
-        t.until(lambda: waiting.done or asking.done, timeout_us + t.late_us)  # noqa: B023
-        if not waiting.done and asking.done and asking.returned() == "VIP_NO_MATCH":
-            t.wait(50_000)
-            continue
-        break
+    asking = ask_waiting(a, there, waiting, timeout_us)
     t.until(lambda: waiting.done, t.settle_us)
     if not waiting.done or waiting.returned() != OK:
         seen = waiting.returned() if waiting.done else "still blocked"
