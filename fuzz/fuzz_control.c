@@ -21,19 +21,21 @@ static int run_at_once(pthread_t *thread, const void *attributes, void *(*body)(
 #include "../harness/lines/params.c"
 #include "../harness/lines/reader.c"
 
-#include "../harness/agent/agent.c"
 #include "../harness/agent/api.c"
 #include "../harness/agent/api_attributes.c"
 #include "../harness/agent/api_cq.c"
 #include "../harness/agent/api_handlers.c"
 #include "../harness/agent/api_layout.c"
 #include "../harness/agent/api_memory.c"
+#include "../harness/agent/api_methods.c"
 #include "../harness/agent/api_nic.c"
 #include "../harness/agent/api_things.c"
 #include "../harness/agent/api_vi.c"
 #include "../harness/agent/api_work.c"
+#include "../harness/agent/begin.c"
 #include "../harness/agent/config.c"
 #include "../harness/agent/control.c"
+#include "../harness/agent/frames.c"
 #define agent_line line_alone
 void agent_line(struct agent *a, const char *line, size_t length);
 #include "../harness/agent/line.c"

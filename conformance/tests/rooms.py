@@ -99,9 +99,6 @@ CIRCLES: dict[str, tuple[int, str]] = {
     "vitcp": (12, "a message that fails ends its stream, which ends its messages"),
     "fabric": (7, "what a service of the Fabric answers is carried as any frame is"),
     "vipl": (16, "a call lets the port run, and what the port tells completes calls"),
-    "agent": (17, "a request is answered by the line that has read it"),
-    "verbs": (3, "an event ends a connection, and a connection that ends is an event"),
-    "capture": (7, "one envelope may lie in another"),
 }
 
 # Headers that more than half of the files of their layer may include, with the reason.

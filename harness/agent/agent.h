@@ -26,19 +26,21 @@ struct agent {
     bool caught; /* a thread is inside a call that no reset could end */
 };
 
-/* ---- agent.c ---- */
+/* ---- begin.c ---- */
 struct agent *agent_new(int sink, const char *device);
 void agent_free(struct agent *a);
-
-/* ---- line.c ---- */
 /** The agent whose client this is. */
 struct agent *agent_of(struct client *c);
+
+/* ---- line.c ---- */
 /** One line without its LF. The first has to be a request of the protocol, or the client has failed. */
 void agent_line(struct agent *a, const char *line, size_t length);
-/** Steals result. */
-void agent_answer(struct agent *a, const json_t *id, json_t *result);
-void agent_refuse(struct agent *a, const json_t *id, int code, const char *words);
-void agent_notify(struct agent *a, const char *method, json_t *params);
+
+/* ---- frames.c ---- */
+/** A provider_sink: tell the agent's client. */
+provider_sink agent_send_frame;
+/** Those of the client's. A frame that is none, or that comes too fast, is lost, as on any wire. */
+void agent_take_frame(struct params *p);
 
 /* ---- config.c ---- */
 const char *params_check_config(struct params *p);

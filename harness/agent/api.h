@@ -70,6 +70,8 @@ enum { API_MOST_HELD = 1 << 30, CONTROL_MOST_HELD = 1 << 28 };
 
 struct api {
     struct agent *a;
+    /** A call from inside a handler: "result" or "error" into `into`. */
+    void (*then)(struct api *api, const json_t *then, json_t *into);
     struct calls calls;
     struct control *control; /* NULL: calls alone */
     pthread_mutex_t lock;    /* of all that follows */
@@ -86,7 +88,7 @@ struct api {
 
 typedef json_t *api_function(struct api *api, struct params *p);
 
-/* ---- api.c ---- */
+/* ---- api_methods.c ---- */
 /** reset: false with *why. */
 bool api_start(struct agent *a, const json_t *config, const char **why);
 /** Close every NIC and let go; the agent's order is held once. False: a thread is still caught in the
@@ -96,8 +98,8 @@ bool api_stop(struct agent *a);
 bool api_request(struct agent *a, const json_t *id, const char *method, struct params *p);
 /** Whether there is such a method. */
 bool api_has(const char *method);
-/** A call from inside a handler: "result" or "error" into `into`. */
-void api_then(struct api *api, const json_t *then, json_t *into);
+
+/* ---- api.c ---- */
 uint64_t api_now_us(const struct api *api);
 /** The number of this thread: they count as they are first seen. */
 int api_thread(void);
@@ -105,6 +107,13 @@ int api_thread(void);
 const char *api_within(void);
 const char *api_enter(const char *call);
 void api_leave(const char *before);
+/** How long the latest VIPL call of this thread took, and when it returned; 0: not yet. */
+struct api_span {
+    uint64_t inside_ns, returned_ns;
+};
+struct api_span *api_span(void);
+
+/* ---- api_layout.c ---- */
 /** NULL when the provider said something that has no name. */
 json_t *api_result(VIP_RETURN vip);
 

@@ -105,11 +105,11 @@ static void left(struct api *api)
 static void tell_unknown(const char *method, const char *what)
 {
     if (registering != NULL)
-        agent_notify(registering->a, method,
-                     json_pack("{s:s, s:i, s:i, s:i, s:n, s:n, s:I}",
-                               strcmp(method, "error") == 0 ? "code" : "what", what, "Context", 0,
-                               "registration", 0, "count", 1, "nic", "vi", "at_us",
-                               (json_int_t)api_now_us(registering)));
+        client_notify(&registering->a->client, method,
+                      json_pack("{s:s, s:i, s:i, s:i, s:n, s:n, s:I}",
+                                strcmp(method, "error") == 0 ? "code" : "what", what, "Context", 0,
+                                "registration", 0, "count", 1, "nic", "vi", "at_us",
+                                (json_int_t)api_now_us(registering)));
 }
 
 static void add_where(struct api *api, json_t *said, const void *nic, const void *vi)
@@ -140,8 +140,8 @@ static json_t *called(struct registration *r, const void *nic, const void *vi)
 static void tell(struct registration *r, json_t *said)
 {
     if (r->then != NULL && !r->api->calls.ending)
-        api_then(r->api, r->then, said);
-    agent_notify(r->api->a, "notify", said);
+        r->api->then(r->api, r->then, said);
+    client_notify(&r->api->a->client, "notify", said);
     left(r->api);
 }
 
@@ -309,7 +309,7 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *e)
         json_decref(said);
         said = plain;
     }
-    agent_notify(r->api->a, "error", said);
+    client_notify(&r->api->a->client, "error", said);
     left(r->api);
 }
 

@@ -355,7 +355,7 @@ static void completed(struct api *api, const json_t *entry)
         json_t *said = only(d, "status length immediate ");
         json_object_set(said, "vi", number);
         json_object_set_new(said, "queue", json_string(recv ? "recv" : "send"));
-        agent_notify(api->a, "completion", said);
+        client_notify(&api->a->client, "completion", said);
     }
     json_decref(result);
     json_decref(given);

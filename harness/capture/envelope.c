@@ -1,6 +1,6 @@
 /* Records by their linktype: Fibre Channel itself, Ethernet, Linux's cooked captures, bare IP, and ERF
  * records of Ethernet. */
-#include "layers.h"
+#include "envelope.h"
 
 enum {
     LINK_RAW = 101,

@@ -1,9 +1,9 @@
 /* Reading captures: pcap of the usual kind and pcapng in place, all else through libpcap. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): fopencookie */
+#include "envelope.h"
 #include "fcip.h"
 #include "formats.h"
 #include "fragments.h"
-#include "layers.h"
 #include "pcapng.h"
 #include "point.h"
 #include "reorder.h"

@@ -121,6 +121,8 @@ int params_int(struct params *p, const char *name);
 uint64_t params_timeout(struct params *p, uint64_t otherwise);
 
 /* ---- things.c ---- */
+/** The thread of watch.c looks anew at what there is. */
+void verbs_wake(struct verbs *v);
 /** The thing of this number, held; NULL with p->why. */
 struct thing *things_take(struct verbs *v, struct params *p, const char *name, enum kind kind);
 /** The same, and null or nothing is no thing. */
@@ -162,7 +164,6 @@ const char *verbs_destroy_all(struct verbs *v);
 /** The thread that reads events. False: there is none. */
 bool verbs_watch(struct verbs *v);
 void verbs_unwatch(struct verbs *v);
-void verbs_wake(struct verbs *v);
 
 /* ---- connections.c ---- */
 /** An event of librdmacm, which the caller acknowledges; then it destroys what is returned, if it is

@@ -6,9 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const char *const kind_names[KINDS] = {"rnic", "pd", "handler", "cq",       "qp",      "srq",
                                        "mr",   "mw", "mem",     "listener", "request", "loop"};
+
+void verbs_wake(struct verbs *v)
+{
+    const uint64_t one = 1;
+    if (v->wake >= 0)
+        (void)!write(v->wake, &one, sizeof one);
+}
 
 /* Under the lock. */
 static struct thing *known(struct verbs *v, struct params *p, const char *name, enum kind kind)

@@ -18,13 +18,6 @@ struct watched {
     size_t count;
 };
 
-void verbs_wake(struct verbs *v)
-{
-    const uint64_t one = 1;
-    if (v->wake >= 0)
-        (void)!write(v->wake, &one, sizeof one);
-}
-
 /* ---- asynchronous events ---- */
 
 static const char *object_of(const struct ibv_async_event *e, enum kind *kind, const void **native)
