@@ -427,7 +427,7 @@ def ask_waiting(
                               Timeout=timeout_us)  # fmt: skip
         limit = 2 * t.settle_us if timeout_us is None else timeout_us + t.late_us
         t.until(lambda: waiting.done or asking.done, limit)  # noqa: B023
-        if waiting.done or not asking.done or asking.returned() != "VIP_NO_MATCH":
+        if waiting.done or not asking.done or asking.returned() not in ("VIP_NO_MATCH", "VIP_REJECT"):  # A24
             break
         t.wait(50_000)
     return asking

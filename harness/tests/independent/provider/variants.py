@@ -75,6 +75,8 @@ class Choices:
     """What a client gets when nobody waits (A24)."""
     calls_take_s: float = 0.0
     """How long every call takes."""
+    waits_begin_s: float = 0.0
+    """How long the thread of a VipConnectWait takes to begin: requests until then find nobody (G 3.3.4)."""
     late_timeouts_s: float = 0.0
     """How much later than asked a call returns whose time is over (A75)."""
     idle_sends_late_s: float = 0.0
@@ -159,7 +161,7 @@ class Choices:
 
 VARIANTS: dict[str, Choices] = {
     "plain": Choices(),
-    "late": Choices(delay_s=0.004, receive_flushed_first=False),
+    "late": Choices(delay_s=0.004, waits_begin_s=0.03, receive_flushed_first=False),
     "batches": Choices(batch_s=0.010, pages=False),
     "reads-last": Choices(reads_late_s=0.020, named_at_target=False),
     "silent": Choices(tell_of_disconnect=False, named_at_target=False, read_only_refused=True),
@@ -182,7 +184,8 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "handlers_within": (True,), "one_handler_thread": (True,), "scribbles": ("early", "unused", "failed"), "stale_fields": (True,),
     "error_length": (1, 0xFFFFFFFF), "error_operation": (False,), "partial": (True,), "flushed_transport": (True,),
     "lost_as_well": (True,), "local_tells": (True,), "ud_tells": (True,), "no_match": ("VIP_REJECT", "VIP_TIMEOUT"),
-    "calls_take_s": (0.0005, 0.02), "late_timeouts_s": (0.01, 0.7), "idle_sends_late_s": (0.002, 0.4),
+    "calls_take_s": (0.0005, 0.02), "waits_begin_s": (0.01, 0.12), "late_timeouts_s": (0.01, 0.7),
+    "idle_sends_late_s": (0.002, 0.4),
     "overrun": ("room", "refused", "error"), "misaligned_refused": (True,), "cq_zero": (True,), "cq_exact": (True,),
     "stale_entries": (False,), "small_sizes": (False,), "size_zero": (True,), "read_on_ud": (True,), "zero_checked": (True,),
     "short_discriminators": (False,), "padded": (True,), "many_segments_format": (True,), "vi_maximum": (False,), "copies": (True,),
