@@ -96,8 +96,9 @@ LIB_OBJ := $(call objects,$(BUILD)/obj,$(LIB_SRC))
 include harness/rules.mk harness/release/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
-all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
-     $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(VERBS_AGENT)
+PC_FILES := $(patsubst %,$(BUILD)/%.pc,fcvi vipl vipl64)
+all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(BUILD)/libvipl64.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
+     $(PC_FILES) $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(VERBS_AGENT)
 ifeq ($(filter-out all,$(MAKECMDGOALS)),)
 	@echo 'Built. Next: build/fcvi --help; build/fcvi run --dut ref tries the suite on its reference port; ./bootstrap check runs the tests.'
 endif
@@ -122,8 +123,10 @@ $(BUILD)/$(1).so: $(BUILD)/$(1).so.$(VERSION)
 	ln -sf $(1).so.$(SOVERSION) $$@
 endef
 $(eval $(call shared,libfcvi,$(LIB_OBJ) codec/exports.map,$(LIBS)))
-# with the port inside, and what brings it onto a wire
+# with the port inside, and what brings it onto a wire; once more with a VIP_ULONG that is `unsigned long` (vipl.h)
 $(eval $(call shared,libvipl,$(call objects,$(BUILD)/obj,$(VIPL_SRC) $(VIPL_HOST_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(LIBS) -lpcap -lpthread))
+$(eval $(call variant,$(BUILD)/obj64,$$(CC) $$(ALL_CFLAGS) -DVIPL64))
+$(eval $(call shared,libvipl64,$(call objects,$(BUILD)/obj64,$(VIPL_SRC)) $(call objects,$(BUILD)/obj,$(VIPL_HOST_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(LIBS) -lpcap -lpthread))
 
 $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 	@mkdir -p $(@D)
@@ -149,14 +152,12 @@ install: all ## install under DESTDIR and PREFIX
 	ln -sf libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so
 	install -m 755 $(BUILD)/fcvi-agent $(VERBS_AGENT) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBRARIES)/
-	install -m 755 $(BUILD)/libvipl.so.$(VERSION) $(LIBRARIES)/
-	ln -sf libvipl.so.$(VERSION) $(LIBRARIES)/libvipl.so.$(SOVERSION)
-	ln -sf libvipl.so.$(SOVERSION) $(LIBRARIES)/libvipl.so
-	install -m 755 $(BUILD)/libfcvi.so.$(VERSION) $(LIBRARIES)/
-	ln -sf libfcvi.so.$(VERSION) $(LIBRARIES)/libfcvi.so.$(SOVERSION)
-	ln -sf libfcvi.so.$(SOVERSION) $(LIBRARIES)/libfcvi.so
-	$(MAKE) --no-print-directory -B $(BUILD)/fcvi.pc $(BUILD)/vipl.pc
-	install -m 644 $(BUILD)/fcvi.pc $(BUILD)/vipl.pc $(LIBRARIES)/pkgconfig/
+	for library in libfcvi.so libvipl.so libvipl64.so; do \
+	  install -m 755 $(BUILD)/$$library.$(VERSION) $(LIBRARIES)/ && \
+	  ln -sf $$library.$(VERSION) $(LIBRARIES)/$$library.$(SOVERSION) && \
+	  ln -sf $$library.$(SOVERSION) $(LIBRARIES)/$$library || exit 1; done
+	$(MAKE) --no-print-directory -B $(PC_FILES)
+	install -m 644 $(PC_FILES) $(LIBRARIES)/pkgconfig/
 	cd harness && find fcvi -name '*.py' -o -name '*.json' -o -path '*/templates/*' -type f | while read -r f; do install -D -m 644 "$$f" "$(abspath $(PRIVATE))/harness/$$f"; done
 	find conformance -name '*.py' -not -path '*/tests/*' -o -name '*.tsv' -o -name '*.toml' -o -name 'errata.md' | while read -r f; do install -D -m 644 "$$f" "$(PRIVATE)/$$f"; done
 	find $(MODELS) -name '*.py' -not -name 'test_*' | while read -r f; do install -D -m 644 "$$f" "$(PRIVATE)/$$f"; done
@@ -190,9 +191,9 @@ uninstall: ## remove what install put there
 	rm -rf $(SHARE)/doc/fcvi $(SHARE)/fcvi
 	rm -f $(SHARE)/man/man8/fcvi-open.8 $(SHARE)/man/man5/vipl.conf.5
 	rm -f $(SHARE)/man/man1/fcvi.1 $(SHARE)/man/man1/fcvi-*.1 $(SHARE)/bash-completion/completions/fcvi $(SHARE)/zsh/site-functions/_fcvi
-	rm -rf $(PRIVATE) $(DESTDIR)$(PREFIX)/include/fcvi $(LIBRARIES)/pkgconfig/fcvi.pc $(LIBRARIES)/pkgconfig/vipl.pc
+	rm -rf $(PRIVATE) $(DESTDIR)$(PREFIX)/include/fcvi $(PC_FILES:$(BUILD)/%=$(LIBRARIES)/pkgconfig/%)
 	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBRARIES)/libfcvi-mutator.so $(LIBRARIES)/libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so.$(VERSION)
-	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBRARIES)/libvipl.a $(LIBRARIES)/libvipl.so $(LIBRARIES)/libvipl.so.$(SOVERSION) $(LIBRARIES)/libvipl.so.$(VERSION)
+	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBRARIES)/libvipl.a $(foreach library,libvipl.so libvipl64.so,$(addprefix $(LIBRARIES)/$(library),/ .$(SOVERSION) .$(VERSION)))
 	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(DESTDIR)$(PREFIX)/bin/fcvi-verbs-agent $(LIBRARIES)/libfcvi.a $(LIBRARIES)/libfcvi.so $(LIBRARIES)/libfcvi.so.$(SOVERSION) $(LIBRARIES)/libfcvi.so.$(VERSION)
 
 # ---- releases ----

@@ -40,6 +40,11 @@ hello vitcp:127.0.0.1:29790 > "$scratch/heard" &
 hello vitcp:127.0.0.2:29790 127.0.0.1
 wait $!
 grep -q 'hello over VI' "$scratch/heard"
+cc -std=c11 "$scratch/usr/share/doc/fcvi/examples/vi_hello.c" $(pkg-config --cflags --libs vipl64) -o "$scratch/hello"
+hello vitcp:127.0.0.1:29791 > "$scratch/heard" &
+hello vitcp:127.0.0.2:29791 127.0.0.1
+wait $!
+grep -q 'hello over VI' "$scratch/heard"
 # every installed header stands alone, in C and in C++, and the functions that it declares link from C++
 for header in "$scratch"/usr/include/*.h "$scratch"/usr/include/fcvi/*.h; do
   name=${header#"$scratch/usr/include/"}
@@ -85,7 +90,7 @@ cc -std=c11 -Wall -Werror "$scratch/own.c" -Wl,--whole-archive "$scratch/usr/lib
   -lisal -lpthread -o "$scratch/own"
 "$scratch/own"
 # nothing is exported that something else in a process may be called
-for library in libfcvi.so libvipl.so; do
+for library in libfcvi.so libvipl.so libvipl64.so; do
   others=$(nm -D --defined-only "$scratch/usr/lib/$library" | awk '$3 !~ /^(fcvi_|Vip)/ { print $3 }')
   [ -z "$others" ] || { echo "$library exports $others"; exit 1; }
 done

@@ -52,7 +52,7 @@ def test_lists_that_are_not_there_are_told() -> None:
         sbom.packages("", "")
 
 
-@pytest.mark.parametrize("name", ["libfcvi", "libvipl", "libfcvi-mutator"])
+@pytest.mark.parametrize("name", ["libfcvi", "libvipl", "libvipl64", "libfcvi-mutator"])
 def test_shared_libraries_have_sonames(name: str) -> None:
     told = subprocess.run(["readelf", "-d", str(ROOT / f"build/{name}.so")], capture_output=True, text=True, check=True).stdout
     assert re.search(rf"SONAME.*\[{re.escape(name)}\.so\.\d+\]", told)

@@ -24,9 +24,14 @@ extern "C" {
 
 /* ---- types (VI-DG 4.1) ----
  *
- * VIP_ULONG has 32 bits, as unsigned long has where the guide was written. With the 64 bits of an LP64
- * unsigned long the structures would differ between hosts, a time-out would not compare equal to
- * VIP_INFINITE, and a length could exceed the 32-bit length fields of Descriptors and of the wire. */
+ * VIP_ULONG has the 32 bits that unsigned long had where the guide was written. A program that has
+ * `unsigned long` itself where the guide says VIP_ULONG needs the other width: it is compiled with -DVIPL64
+ * and linked with -lvipl64. Each call has another name in that library, so that a program and a library of
+ * different widths do not link. */
+
+#ifdef VIPL64
+#include <fcvi/vipl64.h>
+#endif
 
 /* Programs that say VIPL095 write their own functions with these. */
 #ifdef VIPL095
@@ -43,9 +48,11 @@ typedef int VIP_BOOLEAN;
 typedef char VIP_CHAR;
 typedef unsigned char VIP_UCHAR;
 typedef unsigned short VIP_USHORT;
-/** The guide's `unsigned long`, of the 32 bits that it had: a header of another provider on 64 bits has other
- * layouts. */
+#ifdef VIPL64
+typedef unsigned long VIP_ULONG;
+#else
 typedef uint32_t VIP_ULONG;
+#endif
 typedef uint64_t VIP_UINT64;
 typedef uint32_t VIP_UINT32;
 typedef uint16_t VIP_UINT16;
@@ -63,7 +70,7 @@ typedef VIP_UINT32 VIP_MEM_HANDLE; /* 32 bits of a Descriptor (VI-DG 5.2) */
 
 typedef VIP_PVOID VIP_QOS; /* NULL, or the provider's struct fcvi_vipl_qos (fcvi/vipl_host.h) */
 
-/** Time-outs are in milliseconds. */
+/** Time-outs are in milliseconds. What has more than 32 bits is as infinite as this. */
 #define VIP_INFINITE 0xFFFFFFFFu
 
 /** A Descriptor's address is a multiple of this many bytes. */

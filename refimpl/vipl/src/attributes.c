@@ -41,7 +41,7 @@ int vipl_attributes_in(struct nic *nic, const VIP_VI_ATTRIBUTES *in, struct fcvi
     if (in == NULL)
         return VIP_INVALID_PARAMETER;
     *out = (struct fcvi_attributes){.reliability = reliability_of(in->ReliabilityLevel),
-                                    .max_transfer_size = in->MaxTransferSize,
+                                    .max_transfer_size = (uint32_t)in->MaxTransferSize,
                                     .rdma_write = in->EnableRdmaWrite != VIP_FALSE,
                                     .rdma_read = in->EnableRdmaRead != VIP_FALSE};
     if (out->reliability == 0 || (in->ReliabilityLevel & info->reliability_levels) == 0)

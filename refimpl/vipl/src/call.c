@@ -71,12 +71,12 @@ bool vipl_wait_step(struct device *d, uint64_t deadline)
 
 uint64_t vipl_microseconds(VIP_ULONG timeout)
 {
-    return timeout == VIP_INFINITE ? FCVI_NEVER : (uint64_t)timeout * 1000;
+    return timeout >= VIP_INFINITE ? FCVI_NEVER : (uint64_t)timeout * 1000;
 }
 
 uint64_t vipl_deadline_after(struct device *d, VIP_ULONG timeout)
 {
-    return timeout == VIP_INFINITE ? FCVI_NEVER : vipl_device_now(d) + vipl_microseconds(timeout);
+    return timeout >= VIP_INFINITE ? FCVI_NEVER : vipl_device_now(d) + vipl_microseconds(timeout);
 }
 
 /* A token for a call of the port. With a call, call_await is to follow. */

@@ -81,7 +81,7 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
     if (CQHandle == NULL)
         return vipl_leave(d, VIP_INVALID_PARAMETER);
     bool room = EntryCount <= d->info.max_cq_entries && d->cqs < d->info.max_cq;
-    const struct cq *cq = room ? make(nic, EntryCount) : NULL;
+    const struct cq *cq = room ? make(nic, (uint32_t)EntryCount) : NULL;
     if (cq == NULL)
         return vipl_leave(d, VIP_ERROR_RESOURCE);
     *CQHandle = cq->object.handle;
@@ -102,11 +102,11 @@ VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle)
     return vipl_leave(d, VIP_SUCCESS);
 }
 
-static int resize(struct cq *cq, uint32_t capacity)
+static int resize(struct cq *cq, VIP_ULONG entries)
 {
-    if (capacity > cq->object.device->info.max_cq_entries || capacity < cq->count)
+    if (entries > cq->object.device->info.max_cq_entries || entries < cq->count)
         return VIP_ERROR_RESOURCE;
-    capacity = capacity > 0 ? capacity : 1;
+    const uint32_t capacity = entries > 0 ? (uint32_t)entries : 1;
     struct cq_entry *ring = calloc(capacity, sizeof *ring);
     if (ring == NULL)
         return VIP_ERROR_RESOURCE;

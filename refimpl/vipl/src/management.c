@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static uint32_t within(const struct fcvi_vipl_nic *info, uint32_t hops)
+static uint32_t within(const struct fcvi_vipl_nic *info, VIP_ULONG hops)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < info->neighbour_count; i++)

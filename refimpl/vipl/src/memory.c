@@ -58,8 +58,7 @@ static int enroll(struct nic *nic, struct region *r)
 {
     struct device *d = nic->object.device;
     const struct fcvi_vipl_nic *info = &d->info;
-    if (d->regions >= info->max_register_regions || r->length > info->max_register_block_bytes ||
-        r->length > info->max_register_bytes - d->region_bytes)
+    if (d->regions >= info->max_register_regions || r->length > info->max_register_bytes - d->region_bytes)
         return VIP_ERROR_RESOURCE;
     if (!vipl_pages_usable(r->address, r->length)) /* VI-DG 3.4.3: not allocated, or not to be written */
         return VIP_INVALID_PARAMETER;
@@ -91,11 +90,11 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
     int vip = attributes_check(nic, MemAttribs, &ptag);
     if (vip != VIP_SUCCESS)
         return vipl_leave(d, vip);
-    struct region *r = calloc(1, sizeof *r);
+    struct region *r = Length <= d->info.max_register_block_bytes ? calloc(1, sizeof *r) : NULL;
     if (r == NULL)
         return vipl_leave(d, VIP_ERROR_RESOURCE);
     *r = (struct region){.address = VirtualAddress,
-                         .length = Length,
+                         .length = (uint32_t)Length,
                          .ptag = ptag,
                          .rdma_write = MemAttribs->EnableRdmaWrite != VIP_FALSE,
                          .rdma_read = MemAttribs->EnableRdmaRead != VIP_FALSE};

@@ -100,7 +100,7 @@ VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, VIP_PVOID NSInitInfo)
 }
 
 /* The table, then the host of the NIC, whose answer may take a while: the lock is not held meanwhile. */
-static int by_name(const struct nic *nic, const char *name, uint8_t host[HOST_LENGTH], uint32_t index)
+static int by_name(const struct nic *nic, const char *name, uint8_t host[HOST_LENGTH], VIP_ULONG index)
 {
     struct device *d = nic->object.device;
     size_t count;
@@ -111,10 +111,10 @@ static int by_name(const struct nic *nic, const char *name, uint8_t host[HOST_LE
         memcpy(host, names[i].host, HOST_LENGTH);
         return VIP_SUCCESS;
     }
-    if (nic->names != NULL || d->info.resolve == NULL)
+    if (nic->names != NULL || d->info.resolve == NULL || index > UINT32_MAX)
         return VIP_ERROR_NAMESERVICE;
     vipl_device_unlock(d);
-    bool found = d->info.resolve(d->context, name, index, host);
+    bool found = d->info.resolve(d->context, name, (uint32_t)index, host);
     vipl_device_lock(d);
     return found ? VIP_SUCCESS : VIP_ERROR_NAMESERVICE;
 }

@@ -31,11 +31,12 @@ nic1 wire=fcoe:{DEVICE} host=fe80::b {{more}}
 """
 
 
-def compiled(source: str, out: Path, more: tuple[str, ...] = (), library: Path = ROOT / "build") -> Path:
+def compiled(source: str, out: Path, more: tuple[str, ...] = (), name: str = "vipl") -> Path:
     """A program: the header, the library, and nothing else of ours."""
+    library = ROOT / "build"
     header = ["-I", str(ROOT / "refimpl/vipl/include"), "-L", str(library), f"-Wl,-rpath,{library}"]
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", *more]
-    subprocess.run(["cc", *flags, HERE / source, "-o", out, *header, "-lvipl", "-lpthread"], check=True)
+    subprocess.run(["cc", *flags, HERE / source, "-o", out, *header, f"-l{name}", "-lpthread"], check=True)
     return out
 
 

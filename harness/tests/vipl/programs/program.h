@@ -7,6 +7,7 @@
 #include <vipl.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
