@@ -18,6 +18,7 @@ import signal
 import socket
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional, Sequence
 
@@ -56,8 +57,10 @@ class _Server:
         atexit.register(self.end)
 
     def end(self) -> None:
-        """Of the process that made it."""
+        """Of the process that made it. A child that was forked off meanwhile has the socket as well, so closing it ends nothing."""
         if os.getpid() == self.owner:
+            with suppress(OSError):  # the server has ended
+                self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
             self._process.wait()
 

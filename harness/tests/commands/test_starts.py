@@ -135,3 +135,21 @@ def test_a_server_that_is_gone_is_replaced() -> None:
     starts._server._process.kill()
     starts._server._process.wait()
     assert starts.run([FCVI, "--version"], capture_output=True, check=True).stdout
+
+
+def test_a_server_ends_though_a_child_of_its_maker_lives() -> None:
+    """A pool of processes that a test has left, for example: it has a copy of every descriptor."""
+    code = (
+        "import os, time\n"
+        "from harness.tests import starts\n"
+        "starts.run([str(starts.FCVI), '--version'])\n"
+        "if os.fork() == 0:\n"
+        "    time.sleep(60)\n"
+        "    os._exit(0)\n"
+    )
+    begun = time.monotonic()
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, start_new_session=True) as made:
+        try:
+            assert made.wait(timeout=30) == 0 and time.monotonic() - begun < 30
+        finally:
+            os.killpg(made.pid, signal.SIGKILL)
