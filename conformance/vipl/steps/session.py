@@ -18,6 +18,7 @@ NOT_DONE, DESC_ERROR, TIMEOUT = "VIP_NOT_DONE", "VIP_DESCRIPTOR_ERROR", "VIP_TIM
 RESOURCE, STATE = "VIP_ERROR_RESOURCE", "VIP_INVALID_STATE"
 SIZE = 32768
 _ASKED = 5  # times at most, where the wait has not begun
+_NOBODY_WAITS = ("VIP_NO_MATCH", "VIP_REJECT", TIMEOUT)  # A24
 FORMAT, PROTECTION, LENGTH = "FORMAT_ERROR", "PROTECTION_ERROR", "LENGTH_ERROR"
 FLUSHED, RDMA_PROT, REMOTE_DESC = "DESC_FLUSHED_ERROR", "RDMA_PROT_ERROR", "REMOTE_DESC_ERROR"
 
@@ -427,7 +428,7 @@ def ask_waiting(
                               Timeout=timeout_us)  # fmt: skip
         limit = 2 * t.settle_us if timeout_us is None else timeout_us + t.late_us
         t.until(lambda: waiting.done or asking.done, limit)  # noqa: B023
-        if waiting.done or not asking.done or asking.returned() not in ("VIP_NO_MATCH", "VIP_REJECT"):  # A24
+        if waiting.done or not asking.done or asking.returned() not in _NOBODY_WAITS:
             break
         t.wait(50_000)
     return asking
