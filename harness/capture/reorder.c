@@ -54,8 +54,23 @@ void fcvi_reorder_close(struct reorder *q)
 
 /* ---- the clock ---- */
 
+enum { FPMA = 0x0EFC00, FIP_FRAME = 14, FIP_LINK_SERVICE = 2 };
+
+/* Of FIP: the N_Port_ID that the Fabric made the address of (FC-BB), or that of the link service in it. */
+static uint32_t sender_of_fip(const struct capture_record *r)
+{
+    if (r->source >> 24 == FPMA)
+        return (uint32_t)(r->source & 0xFFFFFF);
+    if (r->frame.length < FIP_FRAME + 24 || fcvi_load(r->frame.bytes + 2, 2) != FIP_LINK_SERVICE)
+        return CAPTURE_ANYBODY;
+    const uint32_t s_id = (uint32_t)fcvi_FC_S_ID(r->frame.bytes + FIP_FRAME);
+    return s_id != 0 ? s_id : CAPTURE_ANYBODY;
+}
+
 static uint32_t sender_of(const struct capture_record *r)
 {
+    if (r->kind == CAPTURE_FIP)
+        return sender_of_fip(r);
     return r->kind <= CAPTURE_CUT && r->frame.length >= 8 ? (uint32_t)fcvi_FC_S_ID(r->frame.bytes)
                                                           : CAPTURE_ANYBODY;
 }

@@ -15,6 +15,7 @@ from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, W
 from .claims import absent, none_answered, not_rejected, nothing_lost, quiet, unanswered
 from .lacking import Lacking, came_late, was_taken
 from .notices import SPEAKS_FOR
+from .pauses import Pause, pause
 from .rows import round_trips
 from .setups import parts, setup
 from .silence import asks_in_vain, heard, keep_alives, limit_us, services, silence
@@ -40,8 +41,9 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
         flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
     for flow in flows:
         causes = sorted((c for c in of_flow(table, flow, flows) if c.is_borne_out), key=lambda c: -c.score)
-        if not lacking.count and (not causes or not causes[0].is_known):
-            quiet_causes = (None if causes else silence(table, flow), keep_alives(table, flow))
+        is_slow = bool(causes) and causes[0].name == "credit-starvation"  # which hides no silence
+        if not lacking.count and (not causes or is_slow or not causes[0].is_known):
+            quiet_causes = (None if causes and not is_slow else silence(table, flow), keep_alives(table, flow))
             causes = [c for c in quiet_causes if c is not None and c.is_borne_out][:1] or causes
         for cause in causes:
             cause.flow = flow
@@ -284,7 +286,8 @@ def _logout(table: Table, flow: Flow, out: Step) -> Cause:
                      claims=[quiet(table, flow, out)])  # fmt: skip
     fresh = [s for s in table.events if s.name == "LS_ACC" and s.what.get("of") in ("FLOGI", "") and s.sender == 0xFFFFFE
              and s.target in flow.ids  # of a FLOGI, which may not be in the capture
-             and flow.first_us < s.time_us + table.blur_us and s.number < out.number]  # fmt: skip
+             and flow.first_us < s.time_us + table.blur_us
+             and (s.number < out.number or s.time_us < out.time_us + table.blur_us)]  # fmt: skip
     by: Optional[int] = out.sender
     if out.name == "PLOGI" and fresh:
         by = fresh[0].target if table.last_of(flow, flow.ids.index(fresh[0].target))[0] < fresh[0].number else None
@@ -656,10 +659,27 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
                 continue
             if us < 4 * max(round_trips(table, flow)) or us > limit_us(table):  # no port waits longer: the clock was set
                 continue
+            alone = _pause(table, flow, frame, us)
+            if alone is not None and us > (table.e_d_tov_us or E_D_TOV_US) and alone.is_of_all(us):
+                table.said.append(f"All ports stop at once for {duration(us)} before {table.scan.where(frame)}, and nothing is "
+                                  "lost: the clock of the capture was set. Nothing is concluded from that pause.")  # fmt: skip
+                return
             step = Step(frame, 0, flow.ids[side], flow.ids[1 - side], "Message", NONE, NONE)
             text = (f"At {table.scan.where(frame)} {words} {duration(us)}, with nothing lost; the usual answer takes "
                     f"{duration(usual)}. Frames do not "
                     "show credit, so a slow application looks the same in a Response that is late.")  # fmt: skip
-            yield Cause(("credit-starvation",), POSSIBLE, text, "counters of time at zero credit and of discards by timeout at "
-                        "each switch port", [step], claims=[nothing_lost(table, flow)])  # fmt: skip
+            names: tuple[str, ...] = ("credit-starvation",)
+            if alone is None or not alone.passed:
+                names += ("clock-set",)
+                text += " No other record shows that so much time passed: a clock that was set looks the same, too."
+            confirm = "counters of time at zero credit and of discards by timeout at each switch port; the log of the host that captured"
+            yield Cause(names, POSSIBLE, text, confirm, [step], claims=[nothing_lost(table, flow)])
             return
+
+
+def _pause(table: Table, flow: Flow, frame: int, us: int) -> Optional[Pause]:
+    """What else passed in a pause, where the file can be read again."""
+    path, number = table.scan.place(frame)
+    if not any(file.path == path and file.is_file for file in table.files):
+        return None
+    return pause(path, number, us, flow.ids, table.limits)

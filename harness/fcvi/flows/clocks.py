@@ -124,13 +124,34 @@ def _drops(entries: list[Entry]) -> list[tuple[Entry, Entry, int]]:
     return [(a, b, a.time_us - b.time_us) for a, b in zip(entries, entries[1:]) if b.time_us < a.time_us]
 
 
+_ALONE = 8  # times: a step of the clock beside what queues of one adapter do
+
+
+def _step_back(entries: list[Entry]) -> Optional[tuple[Entry, Entry, int]]:
+    """The one place where time goes back, or goes back by far more than elsewhere."""
+    drops = sorted(_drops(entries), key=lambda drop: -drop[2])
+    return drops[0] if drops and (len(drops) == 1 or drops[0][2] > _ALONE * drops[1][2]) else None
+
+
+def _is_set_back(entries: list[Entry]) -> bool:
+    """Whether a port speaks before and behind a step back: bursts of two interfaces are of two ports."""
+    step = _step_back(entries)
+    if step is None:
+        return False
+    before, after, _ = step
+    late = {e.sender for e in entries if e.place >= after.place and e.time_us < before.time_us}
+    return bool(late & {e.sender for e in entries if e.place <= before.place and e.time_us > after.time_us})
+
+
 def _by_time(entries: list[Entry], pairs: list[Pair], lag_us: int) -> bool:
     """Whether the time stamps tell the order, and not the file."""
     in_file = sum(pair.answered.place < pair.asked.place for pair in pairs)
-    in_time = sum(pair.took_us < 0 for pair in pairs)
+    behind = _behind(pairs)
+    in_time = min(sum(p.took_us < 0 for p in pairs),
+                  sum(p.took_us + behind.get(p.answered.sender, 0) - behind.get(p.asked.sender, 0) < 0 for p in pairs))  # fmt: skip
     if in_file != in_time:
         return in_time < in_file
-    return lag_us <= _JITTER_US or sum(us > _JITTER_US for _, _, us in _drops(entries)) > 1
+    return not _is_set_back(entries) and (lag_us <= _JITTER_US or sum(us > _JITTER_US for _, _, us in _drops(entries)) > 1)
 
 
 def _ordered(clocks: Clocks, entries: list[Entry], pairs: list[Pair], late: int, lag_us: int) -> list[Entry]:
@@ -142,8 +163,9 @@ def _ordered(clocks: Clocks, entries: list[Entry], pairs: list[Pair], late: int,
             f"The file is not in the order of its time stamps: {late} records come later than newer ones, by up to "
             f"{duration(lag_us)}. They are taken in the order of their times.")  # fmt: skip
         return sorted(entries, key=lambda e: (e.time_us, e.place))
+    step = _step_back(entries)
     for before, after, us in _drops(entries):
-        if us > _JITTER_US:
+        if us > _JITTER_US or (before, after, us) == step:
             number = clocks.jump(before, after)
             clocks.order.shifts.append(Shift(ANYBODY, number, us + 1))
             clocks.said.append(f"The clock of the capture goes back by {duration(us)} before frame {number}, while frames go on in "
@@ -202,18 +224,26 @@ def _skews(pairs: list[Pair]) -> Iterator[tuple[int, int, int]]:
         yield asks, answers, max(least + 1, min(middle, back[0])) if back[0] > least else max(least + 1, middle)
 
 
-def _two_taps(clocks: Clocks, pairs: list[Pair]) -> None:
+def _behind(pairs: list[Pair], said: Optional[list[str]] = None) -> dict[int, int]:
+    """The ports whose clocks are behind those of the ports that ask them, and by how much."""
     behind: dict[int, int] = {}
     for asks, answers, us in _skews(pairs):
         if answers not in behind and asks not in behind:
             behind[answers] = us
             early = sum(p.took_us < 0 and (p.asked.sender, p.answered.sender) == (asks, answers) for p in pairs)
-            clocks.said.append(
-                f"{early} answers of {answers:06X} stand before the questions of {asks:06X}: the two directions have two clocks, "
-                f"about {duration(us)} apart. What {answers:06X} sends is read as that much later.")  # fmt: skip
+            many = f"{early} answers of {answers:06X} stand" if early > 1 else f"1 answer of {answers:06X} stands"
+            if said is not None:
+                said.append(
+                    f"{many} before the questions of {asks:06X}: the two directions have two clocks, about {duration(us)} apart. "
+                    f"What {answers:06X} sends is read as that much later.")  # fmt: skip
+    return behind
+
+
+def _two_taps(clocks: Clocks, pairs: list[Pair]) -> None:
+    behind = _behind(pairs, clocks.said)
     for port, us in behind.items():
         clocks.order.shifts.append(Shift(port, 0, us))
-        clocks.order.window_us = max(clocks.order.window_us, us + 1)
+    clocks.order.window_us += max((us + 1 for us in behind.values()), default=0)
 
 
 def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -> Clocks:
@@ -224,7 +254,7 @@ def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -
     try:
         with Reader(path, limits) as reader:
             for place, record in enumerate(reader):
-                if place and abs(record.time_us - latest) > _JITTER_US:
+                if place and (record.time_us < latest or record.time_us > latest + _JITTER_US):
                     clocks.jumps.append((record.number, record.time_us - latest))
                 latest = record.time_us
                 if record.kind in ("frame", "cut") and len(record.data) >= 24 and (entry := _entry(place, record)) is not None:

@@ -135,6 +135,13 @@ def _came_to_nothing(table: Table, asked: list[Step], refused: list[Step], who: 
     if waited <= limit_us(table):
         return None
     text = f"{what} ({len(asked)} in all) had no answer in {duration(waited)}. {without}"
+    ox_ids = {s.ox_id for s in asked}
+    damaged = [s for s in table.events if s.name == "damaged frame" and s.ox_id in ox_ids and s.sender == last.target]
+    if damaged:
+        text = (f"{what} ({len(asked)} in all) had no answer with a right CRC in {duration(waited)}: whether the damaged frames "
+                f"accept or reject is not known. {without}")  # fmt: skip
+        return Cause(("login-unanswered", "login-refused"), POSSIBLE, text, "a capture at both ports; counters of CRC errors",
+                     [*asked[-2:], *damaged[:2]])  # fmt: skip
     return Cause(("login-unanswered",), POSSIBLE, text, "whether that port is there; a capture at it", asked[-2:])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 from random import Random
+from typing import Optional
 
 import pytest
 
@@ -182,3 +183,30 @@ def test_messages_that_are_answered_later_contradict_a_lost_login(tmp_path: Path
     frames[answers[0]] = (frames[answers[0]][0], els(0x61, 0x010300, 0xFFFFFD, 0x99, page))
     causes, _ = told(frames, tmp_path / "a.pcap")
     assert "login-lost" not in [c.name for c in causes]
+
+
+def _stopped(us: int, chatting_us: int) -> list[Frame]:
+    """A session that stops for so long before its last Response, beside ports that speak at short intervals, if at all."""
+    frames = session()
+    last = max(n for n, (_, data) in enumerate(frames) if is_iu(data, 0x08, 0x09))
+    at = frames[last][0]
+    others = [(at - 20_000_000 + n * chatting_us, els(0x52, 0x020100, 0x020200, 0x700 + n, bytes(24)))
+              for n in range(200)] if chatting_us else []  # fmt: skip
+    begun = [(t + 30_000_000, d) for t, d in [*frames[:last], *others]]
+    return [(t, d) if t <= at + 30_000_000 - 1 else (t + us, d) for t, d in begun] + [
+        (t + us + 30_000_000, d) for t, d in frames[last:]]  # fmt: skip
+
+
+@pytest.mark.parametrize("chatting_us, names", [(0, ("credit-starvation", "clock-set")), (200_000, None)])
+def test_a_pause_of_every_port_may_be_of_the_clock(chatting_us: int, names: Optional[tuple[str, ...]], tmp_path: Path) -> None:
+    """Alone it is not told from frames that were held back; where others that never pause stop at once, it is the clock."""
+    causes, unknown = told(_stopped(5_000_000, chatting_us), tmp_path / "c.pcap")
+    assert [c.names for c in causes] == ([names] if names else []) and not unknown
+
+
+def test_a_pause_in_which_others_speak_is_no_clock_that_was_set(tmp_path: Path) -> None:
+    frames = _stopped(5_000_000, 0)
+    last = max(t for t, _ in frames)
+    meanwhile = [(last - 2_000_000, els(0x52, 0x020100, 0x020200, 0x777, bytes(24)))]
+    causes, _ = told(frames + meanwhile, tmp_path / "c.pcap")
+    assert [c.names for c in causes] == [("credit-starvation",)]

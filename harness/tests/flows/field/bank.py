@@ -130,16 +130,23 @@ def timeout_too_short(r: Random) -> World:
     return w
 
 
-def credit(r: Random) -> World:
-    """Frames of a Message are held back, and everything behind them."""
+def credit(r: Random, is_clock: bool = False) -> World:
+    """Frames of a Message are held back, and everything behind them. is_clock: instead the clocks of both captures are set then."""
     w = _world(r)
     w.connect(3)
     _talk(w, r, 3, 8)
-    w.rule(DELAY, sender=0, opcode=0, seq_cnt=r.randint(1, 2), delay_us=r.randint(1_000_000, 6_000_000))
+    seq_cnt, delay_us = r.randint(1, 2), r.randint(1_000_000, 6_000_000)
+    if not is_clock:
+        w.rule(DELAY, sender=0, opcode=0, seq_cnt=seq_cnt, delay_us=delay_us)
+    since = [len(seen) for seen in w.seen]
     w.send(0, 9000)
-    w.run(10_000_000)
+    w.run(10_000_000 - delay_us * is_clock)
     _talk(w, r, 3)
     _over(w)
+    for side in (0, 1) if is_clock else ():
+        at = next(n for n, (_, data, *_) in enumerate(w.seen[side]) if n >= since[side] and (
+            data[14:16] == seq_cnt.to_bytes(2, "big") if side else data[5:8] == IDS[1].to_bytes(3, "big")))  # fmt: skip
+        w.seen[side][at:] = [(time_us + delay_us, *rest) for time_us, *rest in w.seen[side][at:]]
     return w
 
 

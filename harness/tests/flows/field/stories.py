@@ -39,7 +39,9 @@ class Seen:
 
     @property
     def owner(self) -> int:
-        """N_Port_ID of the port that sent it, which the Port_Name of a FLOGI has too."""
+        """N_Port_ID of the port that sent it, which the Port_Name of a FLOGI and a LOGO in FIP have too."""
+        if self.fip[3:6] == b"\2\0\1":
+            return int.from_bytes(self.fip[19:22], "big")
         return self.sender or int.from_bytes(self.data[49:52], "big")
 
     @property
@@ -689,7 +691,7 @@ def skewed(r: Random, frames: list[Seen]) -> list[Seen]:
     """A tap for each direction, with clocks of their own."""
     us = r.choice((-1, 1)) * r.choice((300, 5_000, 40_000, 400_000))
     low = min((s.owner for s in frames if s.owner >= 0), default=0)
-    return sorted((replace(s, us=s.us + us) if s.owner in (low, OTHERS[0]) else s for s in frames), key=lambda s: s.us)
+    return sorted((replace(s, us=s.us + us) if s.owner in (low, low + 0xE00, OTHERS[0]) else s for s in frames), key=lambda s: s.us)
 
 
 def in_bursts(r: Random, frames: list[Seen]) -> list[Seen]:
@@ -728,7 +730,8 @@ def sampled(r: Random, frames: list[Seen]) -> list[Seen]:
 
 POINTS: dict[str, Callable[[Random, list[Seen]], list[Seen]]] = {
     "plain": lambda r, frames: frames, "skewed": skewed, "bursts": in_bursts, "shuffled": shuffled,
-    "forward": leaping(7_200_000_000), "back": leaping(-3_600_000_000),
+    "forward": leaping(7_200_000_000), "back": leaping(-3_600_000_000), "nudged": leaping(-300_000),
+    "skewed-bursts": lambda r, frames: in_bursts(r, skewed(r, frames)),
 }  # fmt: skip
 
 
@@ -749,7 +752,8 @@ def fcoe(s: Seen, how: Wrapping, r: Random) -> bytes:
     """An Ethernet frame."""
     vlans = [1002] if how.name == "fcoe-vlan" else []
     if s.fip:
-        return w.ethernet(0x8914, s.fip, vlans)
+        here = b"\x0e\xfc\0" + s.owner.to_bytes(3, "big") if s.owner > 0 and r.random() < 0.5 else b"\0\x1b\x21\0\0\1"
+        return bytes.fromhex("0dec00000001") + here + w.ethernet(0x8914, s.fip, vlans)[12:]
     kind = how.words.get(s.sender, "")
     crc = struct.pack("<I", zlib.crc32(s.data) ^ (0 if s.good else 0x1234))
     crc = {"": crc, "ones": b"\xff" * 4, "zeros": bytes(4), "garbage": r.randbytes(4)}[kind]

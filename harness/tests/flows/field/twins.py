@@ -125,6 +125,12 @@ def too_far_or_cut(seed: int) -> tuple[Frames, Frames]:
     return mine.seen[1], w.seen[1]
 
 
+def held_back_or_clock(where: int) -> Callable[[int], tuple[Frames, Frames]]:
+    """credit-starvation: a clock that was set while nothing else passed."""
+    return lambda seed: (_of("credit-starvation", seed).seen[where],
+                         bank.credit(Random(f"credit-starvation {seed}"), is_clock=True).seen[where])  # fmt: skip
+
+
 def old_or_slow(where: int) -> Callable[[int], tuple[Frames, Frames]]:
     """edition-mismatch: a server of 1999 whose application does not accept is silent, too."""
     return lambda seed: (_of("edition-mismatch", seed).seen[where], bank.edition(Random(f"edition-mismatch {seed}"), 1).seen[where])
@@ -141,6 +147,8 @@ TWINS: dict[tuple[str, int], Callable[[int], tuple[Frames, Frames]]] = {
     ("lost-resp1", 0): lost_answer_or_request,
     ("lost-request", 1): lost_request_or_older,
     ("timeout-too-short", 1): too_far_or_cut,
+    ("credit-starvation", 0): held_back_or_clock(0),
+    ("credit-starvation", 1): held_back_or_clock(1),
     ("edition-mismatch", 0): old_or_slow(0),
     ("edition-mismatch", 1): old_or_slow(1),
 }
