@@ -165,7 +165,7 @@ class Connecting:
             return c.PARAMETER, None
         wait = Wait(nic, local.discriminator)
         if seconds != 0 and self.world.choices.waits_begin_s:
-            yield from self.world.until(lambda: nic.gone, self.world.choices.waits_begin_s)
+            yield self.world.threads.until(lambda: self.world.ended or nic.gone, self.world.choices.waits_begin_s)
         self._waits.append(wait)
         yield from self.world.until(lambda: wait.conn is not None or nic.gone, seconds)
         if wait in self._waits:
