@@ -8,7 +8,6 @@ from typing import Any, Callable
 from .files import encoded
 
 
-
 def _form(separators: tuple[str, str]) -> Callable[[Any], str]:
     """What writes one form. An encoder's own method sets its part in C up anew for each value, which takes longer than a line."""
     form = json.JSONEncoder(check_circular=False, separators=separators)  # nothing that is written contains itself

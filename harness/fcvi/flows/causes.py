@@ -672,7 +672,8 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
             if alone is None or not alone.passed:
                 names += ("clock-set",)
                 text += " No other record shows that so much time passed: a clock that was set looks the same, too."
-            confirm = "counters of time at zero credit and of discards by timeout at each switch port; the log of the host that captured"
+            confirm = "counters of time at zero credit and of discards by timeout at each switch port; "
+            confirm += "the log of the host that captured"
             yield Cause(names, POSSIBLE, text, confirm, [step], claims=[nothing_lost(table, flow)])
             return
 
