@@ -228,6 +228,18 @@ def test_our_header_is_the_guides() -> None:
     assert done.returncode == 0 and "all are the guide's" in done.stdout
 
 
+def test_calls_that_are_macros_are_looked_through(tmp_path: Path) -> None:
+    text = (OURS / "vipl.h").read_text()
+    (tmp_path / "vipl.h").write_text("#define VipQueryVi vendor_query\n#define VipCloseNic vendor_close\n"
+                                     + text.replace("VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle);",
+                                                    "VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle, int);"))  # fmt: skip
+    (tmp_path / "fcvi").symlink_to(OURS / "fcvi")
+    out = tmp_path / "lacks.h"
+    done = header(tmp_path, "--out", str(out))
+    assert done.returncode == 1 and "declares VipCloseNic with other" in done.stdout, done.stdout
+    assert "VIPL_QUERY_VI_OF_THREE" not in out.read_text()
+
+
 def test_what_a_header_lacks_or_numbers_otherwise_is_told(tmp_path: Path) -> None:
     (tmp_path / "fcvi").mkdir()
     text = (OURS / "vipl.h").read_text()
