@@ -38,6 +38,12 @@ def test_who_answers_at_the_last_moment_is_not_accused(variant: str, seed: int, 
     assert verdict("rev1", settings.split(","), seed, variant) is Verdict.INCONCLUSIVE
 
 
+def test_who_takes_two_megabytes_by_one_window_a_step_is_not_accused() -> None:
+    """The time of a completion begins when the DUT has let the tester send all of the message."""
+    settings = ["receive_window=as-read", "clock_next=no", "told=0", "sent=0", "heard=30000"]
+    assert verdict("vitcp", settings, 1477, "TCP.3.1.n/largest/send") is Verdict.PASS
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("book", sorted(BOOKS))
 def test_five_hundred_fail_nothing(book: str, capsys: pytest.CaptureFixture[str]) -> None:

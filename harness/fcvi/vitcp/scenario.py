@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Optional, Sequence
+from typing import Any, Callable, Iterable, Optional, Sequence
 
 from fcvi.engine import proof
 from fcvi.engine.results import Finding, TraceFrame
@@ -133,7 +133,7 @@ class Scenario(WireFree):
         """Take the next PDU of one of these types; its absence breaks the requirement and ends the case."""
         wanted, since = [kinds] if isinstance(kinds, int) else list(kinds), self.now_us
         limit = self.owed_us() if within_us is None else within_us
-        self.until(lambda: self._peek(wanted, stream) is not None, limit)
+        self._within(lambda: self._peek(wanted, stream) is not None, within_us)
         one = self._peek(wanted, stream)
         names = " or ".join(wire.NAMES[kind] for kind in wanted)
         self._awaited(names, requirement, one)
@@ -180,7 +180,7 @@ class Scenario(WireFree):
         """The DUT asks for a TCP connection to the tester's port; its absence ends the case."""
         limit, since = self.owed_us() if within_us is None else within_us, self.now_us
         opened = self.tester.opened
-        self.until(lambda: bool(opened), limit)
+        self._within(lambda: bool(opened), within_us)
         if not opened:
             self.fail(requirement, "no TCP connection is asked for", "nothing", f"one within {limit} us")
         self.note("expect_stream", requirement, proof.Look("stream", opened[0], "open"), since_us=since)
@@ -189,7 +189,7 @@ class Scenario(WireFree):
     def expect_end(self, stream: Stream, requirement: str, within_us: Optional[int] = None, why: str = "") -> bool:
         """The DUT closes the stream, by FIN or RST (V43)."""
         limit = self.owed_us() if within_us is None else within_us
-        self.until(lambda: stream.over, limit)
+        self._within(lambda: stream.over, within_us)
         if proof.ACTIVE is not None:
             proof.ACTIVE.look("stream", stream, "end")
         return self.require(stream.over, requirement, f"TCP is not closed {why}".strip(), "open", f"FIN or RST within {limit} us")
@@ -197,6 +197,22 @@ class Scenario(WireFree):
     def send(self, stream: Stream, pdu: Pdu) -> None:
         """Send one PDU to the DUT."""
         self.tester.send(stream, pdu)
+
+    def _within(self, holds: Callable[[], bool], within_us: Optional[int]) -> None:
+        """Wait for so long, or for the time of an answer."""
+        if within_us is None:
+            self.owed(holds)
+        else:
+            self.until(holds, within_us)
+
+    def owed(self, holds: Callable[[], bool], answers: int = 1) -> bool:
+        """What the DUT has not let the tester send yet, it cannot answer: while it takes bytes, its time begins anew."""
+        while (left := self.tester.waiting) > 0:
+            if not self.until(lambda: holds() or self.tester.waiting < left, self.owed_us(answers)):  # noqa: B023
+                return False
+            if holds():
+                return True
+        return super().owed(holds, answers)
 
     def open(self, **where: Any) -> Stream:
         """Open a TCP connection to the DUT's port; what the DUT says to it the case has to look at."""

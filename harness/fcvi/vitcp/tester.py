@@ -137,6 +137,11 @@ class Tester:
         stream.waiting += data
         self._push(stream)
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that are to be sent as soon as the DUT has room for them."""
+        return sum(len(stream.waiting) for stream in self.streams.values() if not stream.over)
+
     def _push(self, stream: Stream) -> None:
         while stream.waiting and stream.window != 0 and not stream.over:
             room = min(30_000, len(stream.waiting) if stream.window is None else stream.window)

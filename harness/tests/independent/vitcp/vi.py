@@ -127,15 +127,14 @@ class Vi:
         return next(iter(taken_up[:: -1 if self.port.bad("newest-receive-first") else 1]), None)
 
     def finish(self, descriptor: Descriptor, errors: List[str]) -> None:
-        """A Descriptor of the send queue is done; it completes in the order of the queue."""
+        """A Descriptor of the send queue is done; it completes in the order of the queue, but for Reads that it may pass."""
         descriptor.ready, descriptor.rests = errors, False
-        if self.port.choose("completion_order") == "processing":
-            self.complete("send", descriptor, errors)
-            return
+        passes = self.port.choose("completion_order") == "processing"
         for one in self.open("send"):
-            if one.ready is None or one.rests:
+            if one.ready is not None and not one.rests:
+                self.complete("send", one, one.ready)
+            elif not (passes and one.op == "rdma_read"):
                 break
-            self.complete("send", one, one.ready)
 
     def tell(self, descriptor: Descriptor) -> None:
         """The application is told of a Descriptor that was done some time ago."""
