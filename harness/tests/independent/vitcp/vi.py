@@ -133,7 +133,7 @@ class Vi:
         for one in self.open("send"):
             if one.ready is not None and not one.rests:
                 self.complete("send", one, one.ready)
-            elif not (passes and one.op == "rdma_read"):
+            elif not (passes and one.op == "rdma-read"):
                 break
 
     def tell(self, descriptor: Descriptor) -> None:
