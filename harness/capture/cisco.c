@@ -23,7 +23,7 @@ enum { HAS_LENGTH = 0x01, TRUNCATED = 0x08, BAD_CRC = 0x10 };
 /* Every frame that the adapter sends is counted, with those that it had no room for. */
 static bool dropped(struct envelope *e, uint16_t count)
 {
-    const uint64_t source = fcvi_load(e->source, 6);
+    const uint64_t source = e->source != NULL ? fcvi_load(e->source, 6) : 0;
     unsigned i = 0;
     while (i < e->counters && e->counter[i].source != source)
         i++;

@@ -73,6 +73,7 @@ static void open_erf(struct envelope *e, struct envelope_bytes b, struct capture
 static void open_link(struct envelope *e, int linktype, struct envelope_bytes b, struct capture_record *out)
 {
     e->depth = 0;
+    e->source = NULL;
     if (linktype == CAPTURE_ETHERNET)
         fcvi_envelope_ethernet(e, b, out);
     else if (linktype == LINK_RAW || linktype == LINK_IPV4 || linktype == LINK_IPV6)

@@ -56,9 +56,11 @@ static bool is_tag(uint64_t type)
            (type >= TYPE_QINQ_OLD && type <= TYPE_QINQ_OLDEST && (type & 0xFF) == 0);
 }
 
-/* The frame is what FIP says, from its version on. */
+/* The frame is what FIP says, from its version on. It is about Ethernet addresses, and bare IP has none. */
 static void open_fip(const struct envelope *e, struct envelope_bytes b, struct capture_record *out)
 {
+    if (e->source == NULL)
+        return;
     out->source = fcvi_load(e->source, ADDRESS);
     out->target = e->is_ethernet ? fcvi_load(e->source - ADDRESS, ADDRESS) : 0;
     out->kind = CAPTURE_FIP;

@@ -39,7 +39,7 @@ struct envelope {
     bool is_measured;
     const struct envelope_tunnels *tunnels; /* NULL: what is wrapped is foreign */
     const uint8_t *source; /* of the record at hand: its Ethernet address, and before it the receiver's, if
-                              is_ethernet */
+                              is_ethernet; NULL: of bare IP, and in no Ethernet that it wraps */
     bool is_ethernet;
     struct envelope_counter counter[ENVELOPE_COUNTERS];
 };
@@ -55,7 +55,7 @@ static inline struct envelope_bytes fcvi_envelope_behind(struct envelope_bytes b
 
 /** An Ethernet frame. */
 void fcvi_envelope_ethernet(struct envelope *envelope, struct envelope_bytes b, struct capture_record *out);
-/** What stands behind an EtherType. envelope->source says who sent it. */
+/** What stands behind an EtherType. envelope->source says who sent it, if anybody does. */
 void fcvi_envelope_type(struct envelope *envelope, uint64_t type, struct envelope_bytes b,
                         struct capture_record *out);
 /** An IP packet. A segment of TCP port 3225 comes as CAPTURE_PART; so does a fragment, as CAPTURE_FRAGMENT.

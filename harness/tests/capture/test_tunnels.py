@@ -63,6 +63,16 @@ def test_a_tunnel_that_is_cut_is_no_finding(name: str, tmp_path: Path) -> None:
     assert len(sent) == len(whole) and not any(r.kind == "frame" and r.crc == 1 for r in sent[:-8])
 
 
+@pytest.mark.parametrize("ethertype, kind", [(0x8914, "foreign"), (0x88AE, "frame"), (0x8906, "frame")])
+@pytest.mark.parametrize("linktype", [101, 228])
+def test_bare_ip_has_no_ethernet_address(ethertype: int, kind: str, linktype: int, tmp_path: Path) -> None:
+    """What is about one is read all the same: FIP and the counter of Boardwalk ask who sent it."""
+    inner = w.fcoe(FRAMES[0]) if ethertype == 0x8906 else w.boardwalk(FRAMES[0], 1)
+    packet = t.ipv4(47, t.gre(ethertype, inner))
+    assert [r.kind for r in records(tmp_path, linktype, [(0, packet)] * 2)] == [kind] * 2
+    assert fcvi("lint", str(tmp_path / "a.pcap")).returncode in (0, 1, 2)
+
+
 def test_both_directions_are_one_fabric(tmp_path: Path) -> None:
     """Labels, interfaces and outer VLANs differ by direction. The numbers of overlays are Fabrics of their own."""
     inner = w.ethernet(0x8906, w.fcoe(FRAMES[0]), [1002])
