@@ -89,6 +89,14 @@ static uint64_t resolution(uint8_t code)
     return units;
 }
 
+/* Whatever a file says: two times of it are never farther apart than 64 bits of microseconds can say. */
+#define LATEST_S (INT64_C(1) << 40)
+
+static int64_t bounded(int64_t seconds, int64_t least)
+{
+    return seconds < least ? least : seconds < LATEST_S ? seconds : LATEST_S;
+}
+
 static int take_interface(struct pcapng *ng, const uint8_t *b, size_t length, char *error, size_t size)
 {
     if (length < 8)
@@ -102,7 +110,7 @@ static int take_interface(struct pcapng *ng, const uint8_t *b, size_t length, ch
     if (r.length == 1)
         i->per_second = resolution(*r.value);
     if (o.length == 8)
-        i->offset = (int64_t)long_word(ng, o.value);
+        i->offset = bounded((int64_t)long_word(ng, o.value), -LATEST_S);
     return 1;
 }
 
@@ -115,7 +123,8 @@ static uint64_t time_of(const struct pcapng_interface *i, uint64_t units)
         us = part * 1000000 / i->per_second;
     else if (i->per_second > 1000000 && i->per_second % 1000000 != 0)
         us = (uint64_t)((double)part * 1e6 / (double)i->per_second);
-    return (seconds + (uint64_t)i->offset) * 1000000u + us;
+    const int64_t whole = seconds < (uint64_t)LATEST_S ? (int64_t)seconds : LATEST_S;
+    return (uint64_t)bounded(whole + i->offset, 0) * 1000000u + us;
 }
 
 /* A packet's bytes begin at `at` of its block. */

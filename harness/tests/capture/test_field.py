@@ -250,19 +250,23 @@ def one_direction() -> bytes:
     return w.pcap(224, [(f.time_us, f.data) for f in frames if f.data[5:8] == frames[0].data[5:8]])
 
 
-def pcapng(interfaces: Sequence[int], packets: Sequence[tuple[int, bytes, int]], order: str = "<") -> bytes:
-    """Packets (interface, bytes, dropped before)."""
+def pcapng(
+    interfaces: Sequence[int], packets: Sequence[tuple[int, bytes, int]], order: str = "<", more: bytes = b"",
+    times: Sequence[int] = (),
+) -> bytes:  # fmt: skip
+    """Packets (interface, bytes, dropped before). more: options of each interface; times: of the packets, in its units."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
         return struct.pack(order + "II", kind, len(body) + 12) + body + struct.pack(order + "I", len(body) + 12)
 
     out = block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
-    out += b"".join(block(1, struct.pack(order + "HHI", link, 0, 65535)) for link in interfaces)
-    for interface, data, lost in packets:
+    out += b"".join(block(1, struct.pack(order + "HHI", link, 0, 65535) + more) for link in interfaces)
+    for number, (interface, data, lost) in enumerate(packets):
         options = struct.pack(order + "HHQI", 4, 8, lost, 0) if lost else b""
         padded = data + bytes(-len(data) % 4)
-        out += block(6, struct.pack(order + "IIIII", interface, 0, 0, len(data), len(data)) + padded + options)
+        high, low = divmod(times[number] if times else 0, 1 << 32)
+        out += block(6, struct.pack(order + "IIIII", interface, high, low, len(data), len(data)) + padded + options)
     return out
 
 
@@ -418,6 +422,19 @@ def test_identifiers_of_different_vsans_are_not_mixed(tmp_path: Path) -> None:
     assert tags[0] == []
     same = lint(w.pcap(224, w.each(lambda i, f: w.tagged(f, 7).data, pair)), tmp_path / "same.pcap", "--trust", "whole")
     assert same[0] != []
+
+
+@pytest.mark.parametrize("resolution", [0, 6, 9, 19, 20, 0x7F, 0x80, 0xBF, 0xFF])
+@pytest.mark.parametrize("offset", [0, 2**63 - 1, -(2**63)])
+def test_no_two_times_are_too_far_apart_to_tell(resolution: int, offset: int, tmp_path: Path) -> None:
+    frames = [(0, f.data, 0) for f in frames_of(SOURCES[0])[:8]]
+    times = [0, 2**64 - 1, 1, 2**63, 5, 2**64 - 2, 7, 8][: len(frames)]
+    more = struct.pack("<HHB3xHHqHH", 9, 1, resolution, 14, 8, offset, 0, 0)
+    (tmp_path / "a.pcapng").write_bytes(pcapng([224], frames, more=more, times=times))
+    with Reader(str(tmp_path / "a.pcapng")) as reader:
+        assert all(0 <= r.time_us < 2**62 for r in reader)
+    for command in ("flows", "explain"):
+        assert fcvi(command, str(tmp_path / "a.pcapng")).returncode < 3, command
 
 
 def test_the_monitor_hears_of_lost_frames(tmp_path: Path) -> None:
