@@ -129,6 +129,14 @@ def test_parts_of_two_runs_are_not_joined(how: str, parts: Path, tmp_path: Path)
     assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
+def test_a_part_of_endlessly_many_costs_nothing(parts: Path, tmp_path: Path) -> None:
+    shutil.copytree(parts, tmp_path / "p")
+    for k in (1, 2):
+        edit(tmp_path / f"p/{k}", lambda d: d.update(shard=[d["shard"][0], 10**12]))
+    done = fcvi("report", "merge", "--out", str(tmp_path / "out"), str(tmp_path / "p/1"), str(tmp_path / "p/2"), timeout=20)
+    assert done.returncode == 2 and "part 3, 4, 5" in done.stderr and len(done.stderr) < 200, done.stderr
+
+
 def test_parts_waive_nothing_in_the_whole_and_copy_no_link(parts: Path, tmp_path: Path) -> None:
     shutil.copytree(parts, tmp_path / "p")
     secret = tmp_path / "secret"
@@ -242,7 +250,7 @@ def test_a_tool_never_writes_into_the_report(tools: Path, tmp_path: Path, monkey
     assert (place / "certificate.pdf").read_bytes() == b"%PDF-1.7 made" and not (place / "certificate.pdf").is_symlink()
     (tools / "ssh-keygen").write_text("#!/bin/sh\nexit 0\n")  # asks whether to overwrite, gets no answer, and says that all is well
     (tools / "ssh-keygen").chmod(0o755)
-    done = fcvi("certify", "sign", str(place), "--sign", str(tmp_path / "lab.toml"), timeout=200, real=True)
+    done = fcvi("certify", "sign", str(place), "--pdf", "--sign", str(tmp_path / "lab.toml"), timeout=200, real=True)
     assert done.returncode == 3 and "cannot sign" in done.stderr and victim.read_text() == "mine"
     (tools / "weasyprint").write_text("#!/bin/sh\nexit 0\n")
     done = fcvi("certify", "sign", str(place), "--pdf", "--sign", str(tmp_path / "lab.toml"), timeout=200, real=True)
