@@ -129,6 +129,10 @@ def _finished(args: argparse.Namespace, directory: Path) -> int:
             said = folder.read(manifest.NAME)
             if not _holds(directory, said):
                 return 1
+            if not args.pdf and certificate.PDF in manifest.hashes_in(said):
+                words = "nobody can judge it; have --pdf make it anew, or take it away"
+                complain(f"{directory}: not signed: {certificate.PDF}: {words}")
+                return 1
             if args.pdf:
                 folder.remove(manifest.SIGNATURE)  # of a manifest without it
                 said = pdf.make(folder, said)

@@ -127,9 +127,11 @@ def read_in(folder: Optional[int], name: str, path: Path) -> bytes:
         if status.st_size > LARGEST:
             raise FileError(f"{path}: {status.st_size} bytes are too many; at most {LARGEST} are read")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data: Optional[bytes] = file.read(LARGEST)
+            data: Optional[bytes] = file.read(LARGEST + 1)
         if data is None:  # a file of the kernel that has nothing yet
             raise FileError(f"{path}: nothing can be read there now")
+        if len(data) > LARGEST:
+            raise FileError(f"{path}: grew while it was read; at most {LARGEST} bytes are")
         return data
     except OSError as error:
         raise FileError(f"{path}: cannot read it: {why(error)}") from error

@@ -19,6 +19,7 @@ from .files import LARGEST, SCRATCH, FileError, read_in, write_in
 from .words import why
 
 _FEW = 8  # files that are brought to the disk one by one
+_DEEPEST = 8  # folders in folders; a report has one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -113,16 +114,10 @@ class Folder:
         return _sha256(last, folder)
 
     def walk(self) -> Iterator[tuple[str, str]]:
-        """Everything below that is no folder, in folders however deep: its name, and its hash as by sha256. Raises OSError."""
-
-        def fail(error: OSError) -> None:
-            raise error
-
-        for place, folders, names, folder in os.fwalk(".", dir_fd=self._folders[""], onerror=fail):
-            below = place[2:] + "/" if place != "." else ""
-            links = [f for f in folders if stat.S_ISLNK(os.stat(f, dir_fd=folder, follow_symlinks=False).st_mode)]
-            for name in sorted(names) + links:
-                yield below + name, _sha256(name, folder)
+        """Everything below that is no folder: its name, and its hash as by sha256. A folder that is deeper than a report has any is
+        named as a whole, without a hash. Raises OSError.
+        """
+        yield from _below("", self._folders[""], _DEEPEST)
 
     # ---- what is written ----
 
@@ -189,6 +184,22 @@ class Folder:
         self._folders.clear()
 
 
+def _below(place: str, folder: int, deeper: int) -> Iterator[tuple[str, str]]:
+    for name in sorted(os.listdir(folder)):
+        try:
+            below = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+        except NotADirectoryError:  # a link is none either
+            yield place + name, _sha256(name, folder)
+            continue
+        try:
+            if deeper:
+                yield from _below(f"{place}{name}/", below, deeper - 1)
+            else:
+                yield f"{place}{name}/", ""
+        finally:
+            os.close(below)
+
+
 def _sha256(name: str, folder: int) -> str:
     try:
         file = os.open(name, _READ, dir_fd=folder)
@@ -200,8 +211,11 @@ def _sha256(name: str, folder: int) -> str:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             return ""
-        found = hashlib.sha256()
+        found, left = hashlib.sha256(), LARGEST
         while block := os.read(file, 1 << 20):
+            left -= len(block)
+            if left < 0:  # it grows
+                return ""
             found.update(block)
         return found.hexdigest()
     finally:

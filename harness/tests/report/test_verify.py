@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from conformance import register_all
 from fcvi import cli
-from fcvi.engine.files import FileError
+from fcvi.engine.files import LARGEST, FileError
 from fcvi.engine.folder import Folder
 from fcvi.report import canonical, certificate, manifest, verify
 
@@ -495,6 +496,54 @@ def test_a_certificate_is_signed_later(report: Path, keys: Path) -> None:
     done = fcvi("certify", "sign", str(report), "--sign", str(keys / "other"))
     assert (done.returncode, done.stderr) == (0, "")
     assert fcvi("certify", "--verify", str(report), "--key", str(keys / "other.pub")).returncode == 0
+
+
+def test_a_pdf_that_lies_there_is_not_signed(report: Path, keys: Path) -> None:
+    """No evidence gives it: somebody may have put another one there, with its hash."""
+    (report / manifest.SIGNATURE).unlink()
+    (report / "certificate.pdf").write_bytes(b"%PDF-1.7 conformant")
+    resum(report)
+    assert fcvi("certify", "--verify", str(report)).returncode == 0, "the forgery is complete"
+    done = fcvi("certify", "sign", str(report), "--sign", str(keys / "lab"))
+    assert done.returncode == 1 and "not signed: certificate.pdf: nobody can judge it" in done.stderr
+    assert not (report / manifest.SIGNATURE).exists()
+    (report / "certificate.pdf").unlink()
+    resum(report)
+    assert fcvi("certify", "sign", str(report), "--sign", str(keys / "lab")).returncode == 0
+
+
+def test_folders_in_folders_are_named(report: Path, keys: Path) -> None:
+    """Deeper than Python can follow itself: the folder is named that is deeper than a report has any."""
+    folder = os.open(report, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=folder)
+        below = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+    done = fcvi("certify", "--verify", str(report), "--key", str(keys / "lab.pub"))
+    assert done.returncode == 1 and f"additional: {'d/' * 9}\n" in done.stdout and done.stderr == ""
+    subprocess.run(["rm", "-r", str(report / "d")], check=True)  # which pytest cannot
+
+
+@pytest.mark.parametrize("how", ["hashed", "read"])
+def test_a_file_that_grows_has_an_end(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody makes it longer than any that is read, once its size was looked at."""
+    size, grown = os.fstat, tmp_path / "grown"
+    grown.write_bytes(b"x")
+
+    def then_longer(file: int) -> os.stat_result:
+        found = size(file)
+        os.truncate(grown, LARGEST + (1 << 20))
+        return found
+
+    with Folder(tmp_path) as folder:
+        monkeypatch.setattr(os, "fstat", then_longer)
+        if how == "hashed":
+            assert folder.sha256("grown") == "", "as of a file that was too large before"
+        else:
+            with pytest.raises(FileError, match="grew while it was read"):
+                folder.read("grown")
 
 
 def _of(directory: Path, commit: str, **suite: str) -> None:
