@@ -65,14 +65,6 @@ struct fcvi_fabric *fcvi_fabric_init(void *memory, size_t size, const struct fcv
 
 /* ---- ports ---- */
 
-uint32_t fcvi_fabric_find(const struct fcvi_fabric *fabric, uint32_t n_port_id)
-{
-    for (uint32_t i = 0; n_port_id != 0 && i < fabric->ports; i++)
-        if (fabric_port_at_c(fabric, i)->id == n_port_id)
-            return i;
-    return FABRIC_NONE;
-}
-
 /* Identifiers from FFFC01h on are well-known addresses and those of Domain controllers. */
 static bool may_have(const struct fcvi_fabric *f, uint32_t n_port_id)
 {

@@ -3,16 +3,7 @@
 
 enum { MILLION = 1000000 };
 
-/* ---- chance (SplitMix64) ---- */
-
-uint64_t fcvi_fabric_random(struct fcvi_fabric *f, uint64_t below)
-{
-    f->random += 0x9E3779B97F4A7C15u;
-    uint64_t z = f->random;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return (z ^ z >> 31) % below;
-}
+/* ---- chance ---- */
 
 static bool chance(struct fcvi_fabric *f, uint32_t ppm)
 {

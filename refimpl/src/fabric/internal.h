@@ -126,6 +126,10 @@ void fcvi_fabric_fly(struct fcvi_fabric *f, const struct fabric_parcel *p, uint3
                      const struct fabric_verdict *v, uint64_t extra);
 void fcvi_fabric_lose(struct fcvi_fabric *f, uint32_t to);
 uint32_t fcvi_fabric_unhold(struct fcvi_fabric *f, uint64_t now, uint32_t rule);
+/* Forget the first that is due. */
+void fcvi_fabric_queue_pop(struct fcvi_fabric *f);
+
+/* arrival.c */
 bool fcvi_fabric_take(struct fcvi_fabric *f, uint64_t now, uint32_t *from, uint32_t *to, uint8_t *out,
                       size_t capacity, struct fcvi_input *in);
 
@@ -134,15 +138,17 @@ void fcvi_fabric_emit(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uin
                       uint8_t sof, uint8_t eof);
 void fcvi_fabric_link_control(struct fcvi_fabric *f, uint64_t at, uint32_t to, const uint8_t *fc,
                               uint8_t r_ctl, uint8_t type, uint32_t parameter);
+void fcvi_fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
+                       uint8_t *out, uint32_t payload);
+
+/* chance.c */
+uint64_t fcvi_fabric_random(struct fcvi_fabric *f, uint64_t below);
 
 /* faults.c */
-uint64_t fcvi_fabric_random(struct fcvi_fabric *f, uint64_t below);
 struct fabric_verdict fcvi_fabric_judge(struct fcvi_fabric *f, const struct fabric_parcel *p, uint32_t to);
 
 /* services.c */
 void fcvi_fabric_serve(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_input *in);
-void fcvi_fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
-                       uint8_t *out, uint32_t payload);
 
 /* loop.c */
 void fcvi_fabric_loop_address(struct fcvi_fabric *f, uint32_t port, uint32_t id);

@@ -6,31 +6,6 @@ enum { LOGIN_PAYLOAD = FCVI_ELS_LENGTH + FCVI_LOGIN_LENGTH, SIZE = 2112 };
 
 /* ---- replies ---- */
 
-/* Put the header of the answer before `payload` bytes that stand at out + 24, and send it in the class of the
- * request. A reply ends its Exchange: F_CTL 990000h, or for a request of the other side's responder 190000h.
- */
-void fcvi_fabric_reply(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request,
-                       uint8_t *out, uint32_t payload)
-{
-    bool class2 = fabric_class2(request->input.sof);
-    uint8_t r_ctl = (uint8_t)fcvi_FC_R_CTL(request->fc);
-    memset(out, 0, 24);
-    fcvi_set_FC_R_CTL(out,
-                      r_ctl == FCVI_R_CTL_ABTS ? FCVI_R_CTL_BA_ACC : r_ctl | 1u); /* 22h: 23h; 02h: 03h */
-    fcvi_set_FC_D_ID(out, fabric_port_at(f, port)->id);
-    fcvi_set_FC_S_ID(out, fcvi_FC_D_ID(request->fc));
-    fcvi_set_FC_TYPE(out, fcvi_FC_TYPE(request->fc));
-    fcvi_set_FC_Exchange_Context(out, !fcvi_FC_Exchange_Context(request->fc));
-    fcvi_set_FC_Last_Sequence(out, 1);
-    fcvi_set_FC_End_Sequence(out, 1);
-    fcvi_set_FC_Sequence_Initiative(out, 1);
-    fcvi_set_FC_SEQ_ID(out, f->seq_id++);
-    fcvi_set_FC_OX_ID(out, fcvi_FC_OX_ID(request->fc));
-    fcvi_set_FC_RX_ID(out, fcvi_FC_RX_ID(request->fc));
-    fcvi_fabric_emit(f, at, port, out, 24 + payload, class2 ? FCVI_SOF_I2 : FCVI_SOF_I3,
-                     class2 ? FCVI_EOF_N : FCVI_EOF_T);
-}
-
 static void accept(struct fcvi_fabric *f, uint64_t at, uint32_t port, const struct fcvi_frame *request)
 {
     uint8_t out[24 + FCVI_ELS_LENGTH] = {0};

@@ -142,6 +142,8 @@ struct setup *fcvi_setup_new(struct fcvi_port *p);
 void fcvi_setup_free(struct fcvi_port *p, struct setup *s);
 void fcvi_setup_list(struct fcvi_port *p, struct setup *s);
 void fcvi_setup_unlist(struct fcvi_port *p, struct setup *s);
+
+/* setup_receive.c */
 void fcvi_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 
 /* disconnect.c: 6.12, 6.13, 8.6, Annex D */

@@ -9,6 +9,14 @@ void fcvi_vitcp_none(struct vi *vi)
     vi->stream = vi->setup = vi->inbound = NONE;
 }
 
+/* VI-DG 3.3.2, V36: the levels, as far as the wire has them. The MTU is agreed on and never differs (2.2.1).
+ */
+int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote)
+{
+    bool same = reliable(vi) == (remote->reliability != FCVI_UNRELIABLE);
+    return same ? VIP_SUCCESS : VIP_INVALID_RELIABILITY_LEVEL;
+}
+
 /* What waits in the queue when the connection begins counts as posted on it (V55). */
 void fcvi_vitcp_count_posted(struct fcvi_port *p, struct stream *s, const struct vi *vi)
 {

@@ -69,14 +69,6 @@ const struct fcvi_attributes *fcvi_vitcp_offered(struct fcvi_port *p, uint32_t c
     return s != NULL ? &s->attributes : NULL;
 }
 
-/* VI-DG 3.3.2, V36: the levels, as far as the wire has them. The MTU is agreed on and never differs (2.2.1).
- */
-int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote)
-{
-    bool same = reliable(vi) == (remote->reliability != FCVI_UNRELIABLE);
-    return same ? VIP_SUCCESS : VIP_INVALID_RELIABILITY_LEVEL;
-}
-
 /* 3.2: the smaller one of what both ends have. */
 uint32_t fcvi_vitcp_transfer_size(struct fcvi_port *p, const struct vi *vi)
 {

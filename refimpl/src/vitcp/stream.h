@@ -137,15 +137,20 @@ static inline uint64_t segment_get(const struct fcvi_port *p, const uint8_t *hea
 bool fcvi_vitcp_config_valid(const struct fcvi_port_config *config);
 void fcvi_vitcp_begin(struct fcvi_port *p);
 struct stream *fcvi_vitcp_new(struct fcvi_port *p);
+void fcvi_vitcp_unused(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_talk(struct fcvi_port *p, struct stream *s);
+void fcvi_vitcp_be_quiet(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_close(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_end_sending(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_abort(struct fcvi_port *p, struct stream *s);
 void fcvi_vitcp_forget(struct fcvi_port *p, struct stream *s);
+
+/* stream_host.c */
 void fcvi_vitcp_timeout(struct fcvi_port *p, struct stream *s);
 
 /* connection.c: a VI on a stream, from Connected to its end */
 void fcvi_vitcp_none(struct vi *vi);
+int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote);
 int fcvi_vitcp_disconnect(struct fcvi_port *p, struct vi *vi);
 void fcvi_vitcp_connected(struct fcvi_port *p, struct stream *s, struct vi *vi);
 void fcvi_vitcp_count_posted(struct fcvi_port *p, struct stream *s, const struct vi *vi);
@@ -171,7 +176,6 @@ void fcvi_vitcp_t1(struct fcvi_port *p, struct vi *vi);
 
 /* passive.c */
 const struct fcvi_attributes *fcvi_vitcp_offered(struct fcvi_port *p, uint32_t conn);
-int fcvi_vitcp_match(const struct vi *vi, const struct fcvi_attributes *remote);
 uint32_t fcvi_vitcp_transfer_size(struct fcvi_port *p, const struct vi *vi);
 int fcvi_vitcp_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi);
 bool fcvi_vitcp_refuse(struct fcvi_port *p, uint32_t conn);

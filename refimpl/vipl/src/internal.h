@@ -152,7 +152,7 @@ bool vipl_registry_add(struct object *);
 void vipl_registry_remove(struct object *);
 void *vipl_registry_find(const void *handle, enum kind, const struct device *);
 
-/* host.c: the lock and the clock of a device */
+/* device.c: the lock and the clock of a device */
 void vipl_device_lock(struct device *);
 void vipl_device_unlock(struct device *);
 struct fcvi_port *vipl_device_port(struct device *);
@@ -215,17 +215,21 @@ int vipl_vi_state(struct vi *, VIP_VI_STATE *);
 /* connect.c */
 void vipl_conn_free(struct conn *);
 
-/* memory.c and ptag.c */
+/* ptag.c */
 struct ptag *vipl_ptag_find(struct nic *, const void *handle);
 void vipl_ptag_free(struct ptag *);
+
+/* regions.c */
 struct region *vipl_region_find(struct nic *, uint32_t handle);
 bool vipl_region_covers(const struct region *, const void *address, uint64_t length);
+void vipl_region_free(struct nic *, struct region *);
+
+/* pages.c */
 /* Whether all of these bytes are there, to be read and written. Where the system cannot say (no /proc), they
  * are. */
 bool vipl_pages_usable(const void *address, size_t length);
 /* How many bytes of its last page are behind it. */
 uint32_t vipl_page_rest(const void *address, size_t length);
-void vipl_region_free(struct nic *, struct region *);
 
 /* descriptor.c */
 bool vipl_descriptor_readable(struct vi *, const VIP_DESCRIPTOR *, VIP_MEM_HANDLE);
