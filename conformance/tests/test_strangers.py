@@ -44,6 +44,13 @@ def test_who_takes_two_megabytes_by_one_window_a_step_is_not_accused() -> None:
     assert verdict("vitcp", settings, 1477, "TCP.3.1.n/largest/send") is Verdict.PASS
 
 
+@pytest.mark.parametrize("variant", ["TCP.4.3.b/opened-and-closed", "TCP.3.1.u/dut-server/ipv4/rd/send/one/ack/after-reset"])
+def test_whose_timer_of_incoming_ends_a_request_that_waited_too_long_is_not_accused(variant: str) -> None:
+    """Calls and answers are under way for longer than the timer (V81)."""
+    settings = ["clock_next=no", "accept_delay=900000", "pending=ends", "told=200000", "sent=0", "heard=200000"]
+    assert verdict("vitcp", settings, 70170, variant) is Verdict.INCONCLUSIVE
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("book", sorted(BOOKS))
 def test_five_hundred_fail_nothing(book: str, capsys: pytest.CaptureFixture[str]) -> None:

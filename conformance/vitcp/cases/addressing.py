@@ -10,7 +10,8 @@ from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
 
 from conformance.vitcp.steps.connection import (
     CLIENT, DELIVERY, DUT_DISCRIMINATOR, LEVELS, OF_LEVEL, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE,
-    address, asked, attributes_of, call_out, connect, connect_request, create, default_level, host, opened, wait_for_call,
+    accepted, address, asked, attributes_of, call_out, connect, connect_request, create, default_level, host, opened,
+    wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, deliver, pattern
 
@@ -126,7 +127,7 @@ def one_port(t: Scenario) -> None:
             t.fail("VITCP-2.2.2.2.1-05", "the request does not reach its own VipConnectWait", str(served), str(wanted))
         streams.append(stream)
     for which, stream in reversed([*zip(order, streams)]):
-        t.call("VipConnectAccept", conn=waits[which].integer("conn"), vi=vis[which])
+        accepted(t, vis[which], waits[which], stream)
         t.expect(ACCEPT, "VITCP-2.2.2.2.1-04", stream=stream, why="after VipConnectAccept")
     t.control("both applications were reached")
 
@@ -180,7 +181,7 @@ def matching(t: Scenario) -> None:
     t.require(wait.done == matches, row, "VipConnectWait returns" if wait.done else "VipConnectWait does not return",
               wait.done, matches)
     if matches and wait.done:
-        t.call("VipConnectAccept", conn=wait.integer("conn"), vi=vi)
+        accepted(t, vi, wait, stream)
         t.expect(ACCEPT, "VITCP-4.3-09", stream=stream)
         t.control("the request that matches was served")
         return

@@ -8,9 +8,8 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, REJECT, REQUEST, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, DUT_DISCRIMINATOR, ERROR, REGISTRY, SERVER, asked, attributes_of, call_out, check_failed, check_state, connect,
-    connect_request, create, default_level, no_more_attempts, opened,
-    refusal, wait_for_call,
+    CLIENT, DUT_DISCRIMINATOR, ERROR, REGISTRY, SERVER, accepted, asked, attributes_of, call_out, check_failed, check_state,
+    connect, connect_request, create, default_level, no_more_attempts, opened, refusal, wait_for_call,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, pattern, post_receive_to, register
 
@@ -117,7 +116,7 @@ def called(t: Scenario) -> None:
         early.taken = True
     region = register(t, 64)
     post_receive_to(t, vi, region, 64)
-    code = t.call("VipConnectAccept", conn=wait.integer("conn"), vi=vi).returned()
+    code = accepted(t, vi, wait, stream)
     t.require(code == "VIP_SUCCESS", "VITCP-4.3-09", "VipConnectAccept", code, "VIP_SUCCESS")
     one = t.expect(sorted(wire.CE), "VITCP-4.3-09", stream=stream, why="after VipConnectAccept")
     t.require(one.pdu.kind == ACCEPT, "VITCP-4.3-09", "the answer after VipConnectAccept", one.pdu.name, "Connect Accept", at=one)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Deque, Optional
 
 from fcvi.engine.case import Registry, Variant
+from fcvi.engine.scenario import Inconclusive
 from fcvi.engine.upper_tester import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
@@ -299,6 +300,17 @@ def _called(
     return stream, theirs
 
 
+def accepted(t: Scenario, vi: int, wait: Call, stream: Stream) -> str:
+    """What VipConnectAccept of a request returned. Where the time of Incoming has gone by meanwhile, on the way of the calls or in
+    the call itself, a DUT may have ended the request (V81): the case decides nothing then.
+    """
+    code = t.call("VipConnectAccept", conn=wait.integer("conn"), vi=vi).returned()
+    most, took = int(t.config["incoming_timeout_us"]), t.now_us - stream.time_us
+    if code != "VIP_SUCCESS" and took >= most - t.pixit.early_us and t.owed(lambda: stream.over):
+        raise Inconclusive(f"the DUT ended the request {took} us after TCP was there; its timer of Incoming has {most} us (V81)")
+    return code
+
+
 def _calling(
     t: Scenario, vi: int, level: str, flags: int, mtu: int, rx: int, window: int, called: bytes, security: bytes
 ) -> tuple[Stream, Received]:
@@ -307,8 +319,7 @@ def _calling(
     stream = opened(t)
     t.send(stream, connect_request(t, level, called=called, mtu=mtu, attributes=flags, rx=rx, window=window, security=security))
     t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")
-    call = t.call("VipConnectAccept", conn=wait.integer("conn"), vi=vi)
-    code = call.returned()
+    code = accepted(t, vi, wait, stream)
     t.demand(code == "VIP_SUCCESS", "VITCP-4.3-09", "VipConnectAccept does not connect", code, "VIP_SUCCESS")
     theirs = t.expect(sorted(wire.CE), "VITCP-4.3-09", stream=stream, why="after VipConnectAccept")
     if theirs.pdu.kind != ACCEPT or theirs.pdu.ce is None:
