@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fcvi.engine.calls_scenario import Handled
 from fcvi.engine.case import Variant
 from fcvi.engine.upper_tester import METHOD_NOT_FOUND
 
@@ -19,10 +20,19 @@ LOST = "VIP_ERROR_CONN_LOST"
 
 
 def heard(t: Calls, vi: Vi) -> list[dict[str, Any]]:
-    """What the handler at the VI's end was told of this VI, or of none: then the NIC says whose it is (G 4.4)."""
+    """What a handler was told of this VI, or of none: then the NIC says whose it is (G 4.4).
+
+    One agent has both ends and names neither: there the handles alone tell them apart."""
     end, nic = vi.node.end.number, vi.node.nic
-    of_end = [h for h in t.handled if h.end == end]
-    return [dict(h.params) for h in of_end if h.get("vi") == vi.vi or (h.get("vi") is None and h.get("nic") in (nic, None))]
+
+    def mine(told: Handled) -> bool:
+        if told.end != end and t.agents > 1:
+            return False
+        if told.get("vi") is not None:
+            return bool(told.get("vi") == vi.vi)
+        return bool(told.get("nic") == nic) or told.get("nic") is None and told.end == end
+
+    return [dict(h.params) for h in t.handled if mine(h)]
 
 
 def flushed(t: Calls, vi: Vi, queue: str, numbers: list[int], row: str) -> None:

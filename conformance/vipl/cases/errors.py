@@ -723,6 +723,8 @@ def by_callback(t: Calls) -> None:
     number = p.a.send(p.src.part(0, 40), Length=41)
     got = p.a.reap("Send")
     t.require(got.descriptor == number and LENGTH in got.errors, "G3.8.1-04", "a Descriptor with a wrong Length", got, LENGTH)
+    if p.level == RD:
+        t.require(p.a.becomes(ERROR), "S7.2-01", "the state when its Descriptor has an error", p.a.state(), ERROR)
     t.wait(t.quiet_us)
     for said in heard(t, p.a):
         if p.level == UD:

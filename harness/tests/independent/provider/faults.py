@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from . import codes as c
+from . import faults_told as told
 from .agent import Agent, Json
 from .objects import Nic
 from .threads import Steps
@@ -412,4 +413,11 @@ FAULTS: dict[str, Fault] = {
     "changed-size-stays": Fault("G3.7.2-04", "VIPL.P9*", _size_stays),
     "fence-for-one-read": Fault("S6.3.1.2-01", "VIPL.O4*", _one_read_fenced, "reads-last"),
     "misfit-stays-pending": Fault("S5.2-02", "VIPL.C28*", _misfit_stays),
+    "no-address": Fault("G4.5-02", "VIPL.A3", told.no_address),
+    "calls-behind-the-cq": Fault("G3.5.11-03", "VIPL.N5/cq", told.calls_behind_the_cq),
+    "sizes-differ": Fault("G3.3.2-02", "VIPL.C15/size-*", told.sizes_differ),
+    "no-host-is-any": Fault("G3.3.4-02", "VIPL.C20/no-wait", told.no_host_is_any),
+    "send-handler-waits-on": Fault("G3.5.9-08", "VIPL.N4", told.waits_on, "reads-last"),
+    "refused-read-as-write": Fault("G3.8.1-13", "VIPL.X17/rd-range", told.refused_read_as_write),
+    "part-of-a-message": Fault("G5.2-28", "VIPL.X11/*", told.takes_a_part),
 }

@@ -1,0 +1,92 @@
+"""Faults of what a provider tells of an error, and of what it takes for none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import codes as c
+from .threads import Steps
+
+
+def refused_read_as_write(agent: Any) -> None:
+    """The end that refuses an RDMA Read is told that it refused a Write."""
+    real = agent.world.report
+
+    def report(said: Any) -> None:
+        said.code = "VIP_ERROR_RDMAW_PROT" if said.code == "VIP_ERROR_RDMAR_PROT" else said.code
+        real(said)
+    agent.world.report = report
+
+
+def no_address(agent: Any) -> None:
+    """VipQueryNic tells an address of no bytes, and that it has none."""
+    real = agent.do_VipQueryNic
+
+    def query(p: Any) -> Any:
+        result = real(p)
+        result["NicAttribs"].update(NicAddressLen=0, LocalNicAddress="")
+        return result
+    agent.do_VipQueryNic = query
+
+
+def calls_behind_the_cq(agent: Any) -> None:
+    """A handler that waits at a Completion Queue is called with NULL when that has gone."""
+    destroy, asked = agent.connecting.destroy_cq, agent.do_VipCQNotify
+    told: dict[str, Any] = {"what": "VipCQNotify", "nic": None, "vi": None, "RecvQueue": False, "count": 1}
+
+    def asks(p: Any) -> Any:
+        result = asked(p)
+        told.update(cq=p.get("cq"), Context=p.get("Context", 0), registration=result.get("registration"))
+        return result
+
+    def destroys(cq: Any) -> str:
+        code: str = destroy(cq)
+        agent.world.threads.after(0.02, lambda: agent._notify("notify", told))
+        return code
+    agent.connecting.destroy_cq, agent.do_VipCQNotify = destroys, asks
+
+
+def takes_a_part(agent: Any) -> None:
+    """A message that was cut on its way is a good message of so many bytes."""
+    harm, consume, cut = agent.transfer.wire.harm, agent.transfer._consume, [False]
+
+    def heals(sender: Any) -> str:
+        found: str = harm(sender)
+        cut[0] = found == "cut"
+        return "" if cut[0] else found
+
+    def consumes(vi: Any, form: Any, data: bytes, refused: Any) -> Any:
+        data, cut[0] = data[: len(data) // 2] if cut[0] else data, False
+        return consume(vi, form, data, refused)
+    agent.transfer.wire.harm, agent.transfer._consume = heals, consumes
+
+
+def sizes_differ(agent: Any) -> None:
+    """An accept joins two VIs whose maxima differ, and each keeps its own."""
+    real = agent.connecting._differ
+
+    def differ(mine: Any, theirs: Any) -> Any:
+        code = real(mine, theirs)
+        return c.OK if code == c.MTU else code
+    agent.connecting._differ = differ
+
+
+def no_host_is_any(agent: Any) -> None:
+    """A request whose address has no host is successful, though nobody took it."""
+    real = agent.connecting.request
+
+    def request(vi: Any, local: Any, remote: Any, seconds: Any) -> Steps[str]:
+        return c.OK if not remote.host else (yield from real(vi, local, remote, seconds))
+    agent.connecting.request = request
+
+
+def waits_on(agent: Any) -> None:
+    """A handler of the send queue waits on when the queue has become empty."""
+    real = agent.transfer._hand
+
+    def hand(queue: Any, va: Any) -> None:
+        if va is None and not queue.receive:
+            queue.handlers.popleft()
+        else:
+            real(queue, va)
+    agent.transfer._hand = hand
