@@ -133,6 +133,46 @@ def _sent_again(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes
     return [bytes(buf), bytes(again)]
 
 
+def _in_two(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """Each Message goes out in a second Exchange as well."""
+    again = bytearray(buf)
+    codec.put("FC", "OX_ID", again, int(view.get("FC", "OX_ID")) ^ 0x4000)
+    return [bytes(buf), bytes(again)]
+
+
+def _host_backwards(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """The host address of VI_LOC_ADDR begins with its last byte."""
+    begin = view.payload_offset + 8 + 4
+    buf[begin : begin + 16] = buf[begin : begin + 16][::-1]
+
+
+def _first_handle(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Each VI tells the handle of the first one."""
+    own = codec.get("CONN_REV1", "VI_RQST_HANDLE", bytes(buf), view.payload_offset)
+    dut.memory["own"] = own
+    codec.put("CONN_REV1", "VI_RQST_HANDLE", buf, dut.memory.setdefault("first", own), view.payload_offset)
+
+
+def _own_handle(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """What comes for the VI that is being connected reaches it."""
+    codec.put("DH_REV1", "VI_HANDLE", buf, dut.memory["own"], HEADER)
+
+
+def _handle_first(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Word 4 has the memory handle, and the address stands behind it."""
+    va, handle = (int(view.get("DH", name)) for name in ("VI_RMT_VA", "VI_RMT_VA_HANDLE"))
+    codec.put("DH_REV1", "VI_RMT_VA", buf, handle << 32 | va >> 32, HEADER)
+    codec.put("DH_REV1", "VI_RMT_VA_HANDLE", buf, va & 0xFFFFFFFF, HEADER)
+
+
+def _first_seq_id(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """The 200th Message has the SEQ_ID of the first one, whether that is closed or not."""
+    first, number = dut.memory.get("first", view.get("FC", "SEQ_ID")), dut.memory.get("number", 0) + 1
+    dut.memory.update(first=first, number=number)
+    if number == 200:
+        codec.put("FC", "SEQ_ID", buf, first)
+
+
 def _late_numbers(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
     """SEQ_CNT begins so high that it wraps in the first IU."""
     codec.put("FC", "SEQ_CNT", buf, int(codec.get("FC", "SEQ_CNT", bytes(buf))) + 0xFFFE)
@@ -290,7 +330,15 @@ FAULTS = [
     Fault("survives-a-lost-end", "R1.6.1.a/reliable-delivery/rdma-write/last-frame", "FCVI-8.4.2-e",
           results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
     # 5.4, 5.6
+    Fault("one-handle-for-two", "R1.5.7.4.a/dut-client/unreliable/00000000-00000001", "FCVI-4.2-09",
+          out={"CONNECT_RQST": _first_handle}, into={"CONNECT_RESP1": _own_handle, "CONNECT_RESP3": _own_handle}),
+    Fault("words-of-the-address-exchanged", "R1.6.3.a/unreliable/class3/dut-writes/1-bytes", "FCVI-5.9.8-03",
+          out={"WRITE_RQST": put("DH", "VI_RMT_VA", lambda va: (va & 0xFFFFFFFF) << 32 | va >> 32)}),
+    Fault("handle-before-the-address", "R1.6.3.a/unreliable/class3/dut-writes/1-bytes", "FCVI-T04-w4",
+          out={"WRITE_RQST": _handle_first}),
     Fault("seq-id-used-again", "R1.5.4.a/class2/acks-held-back", "REV1-5.4-01", out={"SEND_RQST": put("FC", "SEQ_ID", 7)}),
+    Fault("seq-id-of-an-open-sequence", "R1.5.4.a/class2/one-ack-held-back", "REV1-5.4-01", out={"SEND_RQST": _first_seq_id}),
+    Fault("more-sequences-than-seq-ids", "R1.5.4.a/class2/every-ack-held-back", "REV1-4.1-01", out={"SEND_RQST": _in_two}),
     Fault("seq-cnt-from-one", "R1.5.4.a/unreliable/class3/send/1-bytes", "REV1-5.4-02",
           out={"SEND_RQST": put("FC", "SEQ_CNT", lambda n: n + 1)}),
     Fault("seq-cnt-wraps", "R1.5.4.a/unreliable/class3/send/3001-bytes", "REV1-5.4-03", out={"SEND_RQST": _late_numbers}),
@@ -402,6 +450,7 @@ FAULTS = [
     Fault("a-handle-that-does-not-work", _CLIENT, "REV1-6.7-06",
           out={"CONNECT_RQST": put("CONN_REV1", "VI_RQST_HANDLE", lambda h: h ^ 0x40)}),
     Fault("addresses-exchanged", _CLIENT, "REV1-6.7-07", out={"CONNECT_RQST": swap_addresses}),
+    Fault("host-backwards", _CLIENT, "FCVI-7.2-12", out={"CONNECT_RQST": _host_backwards}),
     Fault("another-discriminator", _CLIENT, "REV1-6.7-07", out={"CONNECT_RQST": payload_byte(8 + 20, lambda b: b ^ 1)}),
     Fault("a-bad-request-upsets", "R1.5.1.b/request/340-bytes", "REV1-6.7-08", into={"*": _other_lost},
           results={"VipQueryVi": _all_in_error}),

@@ -34,7 +34,7 @@ _READS: list[tuple[str, dict[str, Any]]] = [(f"rdma-read/{n}-bytes", {"op": "rdm
     "R1.5.4.a",
     "SEQ_CNT, SEQ_ID and RLTV_OFF",
     clause="4.1, 5.4, 5.6.5, 5.6.6",
-    requirements=["REV1-4.1-01", "REV1-5.4-01", "REV1-5.4-02", "REV1-5.4-03", "REV1-5.6.5-01", "REV1-5.6.5-02", "REV1-5.6.6-01",
+    requirements=["REV1-4.1-01", "REV1-5.4-01", "REV1-5.4-02", "REV1-5.4-03", "REV1-5.6.5-01", "REV1-5.6.6-01",
                   "FCVI-4.2-02", "FCVI-5.2.1-04", "FCVI-5.2.1-06", "FCVI-6.2.1-01", "FCVI-6.2.1-04", "FCVI-6.2.1-05",
                   "FCVI-5.8.1-01", "FCVI-6.4.1-05", "FCVI-6.4.1-06"],
     errata=["R02", "R06", "R22"],
@@ -43,7 +43,9 @@ _READS: list[tuple[str, dict[str, Any]]] = [(f"rdma-read/{n}-bytes", {"op": "rdm
     variants=variants(roles=("any",), levels=("unreliable", "reliable-reception"), classes=(3, 2), choices=_OPS, config=_SMALL)
     + variants(roles=("any",), levels=("reliable-delivery", "reliable-reception"), choices=_READS, config=_SMALL)
     + variants(roles=("any",), levels=("unreliable",), classes=(2,), config=_SMALL, pics="send",
-               choices=[("class2/acks-held-back", {"op": "acks", "length": 0})])
+               choices=[("class2/acks-held-back", {"op": "acks", "length": 0}),
+                        ("class2/one-ack-held-back", {"op": "one-ack", "length": 0, "applies": "max_vis >= 7"}),
+                        ("class2/every-ack-held-back", {"op": "no-acks", "length": 0, "applies": "max_vis >= 6"})])
     + variants(roles=("any",), levels=("unreliable", "reliable-reception"), config=_SMALL, pics="send",
                choices=[("tester-cuts/one-iu", {"op": "cuts", "length": 900, "ius": 1}),
                         ("tester-cuts/three-ius", {"op": "cuts", "length": 900, "ius": 3})]),
@@ -57,6 +59,10 @@ def sequences(t: Scenario) -> None:
     op = str(t.params["op"])
     if op == "acks":
         _acks_held_back(t, setup)
+    elif op == "one-ack":
+        _one_ack_held_back(t, setup)
+    elif op == "no-acks":
+        _every_ack_held_back(t, setup)
     elif op == "cuts":
         cut = Cut(frame=100, ius=int(t.params["ius"]))
         deliver(t, setup, pattern(900), cut=cut)
@@ -144,12 +150,83 @@ def _acks_held_back(t: Scenario, setup: Setup) -> None:
     taken = [v.get("FC", "SEQ_ID") for v, _ in held]
     t.require(len(set(taken)) == len(taken), "REV1-5.4-01", "SEQ_IDs of Sequences whose last ACK has not come", taken,
               "all different")
-    t.require(len(taken) <= 256, "REV1-4.1-01", "Sequences that are open", len(taken), "256 at most")
     t.tester.acknowledge = lambda view, exchange: class2.ack_1(view, exchange.rx_id)
     release()
     for _ in range(_MANY):
         take(t, setup, "send", data)
         expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+
+
+_SEQ_IDS, _VIS, _PER_VI = 256, 6, 50  # 50 Sends of a VI are few for any queue, and those of six are more than there are SEQ_IDs
+
+
+def _early(t: Scenario, since: int, what: str) -> None:
+    """Half an E_D_TOV after it was held back the DUT may give a Sequence up: then nothing is judged."""
+    if t.now_us - since > int(t.config["e_d_tov_us"]) // 2:
+        raise Inconclusive(f"{what} took half an E_D_TOV")
+
+
+def _one_ack_held_back(t: Scenario, setup: Setup) -> None:
+    """One Sequence stays open while more others are closed than there are SEQ_IDs: none of them has its SEQ_ID."""
+    data, held = pattern(16), list[tuple[codec.Frame, Exchange]]()
+
+    def acknowledge(view: codec.Frame, exchange: Exchange) -> Optional[frames.RawFrame]:
+        if view.iu == "SEND_RQST" and not held:
+            held.append((view, exchange))
+            return None
+        return class2.ack_1(view, exchange.rx_id)
+
+    others = [connect(t) for _ in range(_VIS)]
+    t.tester.acknowledge = acknowledge
+    since, region = t.now_us, originate(t, setup, data)
+    open_id = take(t, setup, "send", data).last.fc("SEQ_ID")
+    for other in others * _PER_VI:
+        originate(t, other, data, region=region)
+        seen = take(t, other, "send", data).last
+        _early(t, since, "fewer Messages than there are SEQ_IDs")
+        expect_good(t, other.vi, "send", "FCVI-6.2.1-01")
+        if not t.require(seen.fc("SEQ_ID") != open_id, "REV1-5.4-01", "SEQ_ID of a Message behind one whose last ACK has not come",
+                         seen.fc("SEQ_ID"), f"not {open_id}", at=seen):  # fmt: skip
+            break
+    for view, exchange in held:
+        t.tester.send_frame(class2.ack_1(view, exchange.rx_id))
+    expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+
+
+def _every_ack_held_back(t: Scenario, setup: Setup) -> None:
+    """More Sends than there are SEQ_IDs, none of which is acknowledged: the rest waits, and comes later."""
+    held: list[tuple[codec.Frame, Exchange]] = []
+
+    def hold(view: codec.Frame, exchange: Exchange) -> None:
+        held.append((view, exchange))
+
+    def release() -> None:
+        while held:
+            view, exchange = held.pop(0)
+            t.tester.send_frame(class2.ack_1(view, exchange.rx_id))
+
+    data, setups = pattern(16), [setup, *(connect(t) for _ in range(_VIS - 1))]
+    t.tester.acknowledge, since, region = hold, t.now_us, register(t, 16, data=data)
+    for one in setups * _PER_VI:
+        originate(t, one, data, region=region)
+    t.wait(int(t.config["e_d_tov_us"]) // 20)
+    _early(t, since, f"{_VIS * _PER_VI} posts")
+    opened = {(view.get("FC", "OX_ID"), view.get("FC", "SEQ_ID")) for view, _ in held}
+    t.require(len(opened) <= _SEQ_IDS, "REV1-4.1-01", "Sequences that are open", len(opened), f"{_SEQ_IDS} at most")
+    t.tester.acknowledge = lambda view, exchange: class2.ack_1(view, exchange.rx_id)
+    release()
+    t.owed(lambda: len(_messages(t)) == len(setups) * _PER_VI)
+    t.require(len(_messages(t)) == len(setups) * _PER_VI, "FCVI-6.2.1-01", "not every Message came", len(_messages(t)),
+              len(setups) * _PER_VI)  # fmt: skip
+    for iu in t.tester.inbox:
+        iu.taken |= iu.kind == "SEND_RQST"
+    for one in setups * _PER_VI:
+        expect_good(t, one.vi, "send", "FCVI-6.2.1-01")
+
+
+def _messages(t: Scenario) -> set[tuple[int, int]]:
+    """Those that came, by handle and number: each may come in several IUs."""
+    return {(iu.dh("VI_HANDLE"), iu.dh("VI_MSG_ID")) for iu in t.tester.inbox if iu.kind == "SEND_RQST"}
 
 
 # ---- PREF ----
