@@ -94,9 +94,9 @@ class Book:
         with judging_by(self.protocol):
             return {r.id: r.level for r in load_requirements()}
 
-    def pics(self) -> dict[str, object]:
-        """What the reference device supports."""
-        dut = self.reference()
+    def pics(self, device: Optional[Break] = None) -> dict[str, object]:
+        """What a device supports; None: the reference device, whose PICS a broken one has as a rule."""
+        dut = self.reference() if device is None else self.broken()(device)
         try:
             with judging_by(self.protocol):
                 return dict(complete(dut.pics, "hello"))
@@ -141,7 +141,7 @@ class Wire:
     headers: Callable[[str], Sequence[str]]
     kinds: Sequence[str]
     fields: Callable[[str], Sequence[str]]
-    by_hand: Optional[Callable[[str], RefDut]] = None
+    by_hand: Optional[Callable[[str], Dut]] = None
     bank: Callable[[], Sequence[Banked]] = tuple
 
 
@@ -219,8 +219,27 @@ def _bank_1999() -> Sequence[Banked]:
     return [Banked(Break("fault", fault.name), fault.requirement, (fault.case,)) for fault in _faults_1999()]
 
 
-#: Makes the model of a provider, given where it writes and its fault.
-Model = Callable[[Callable[[str], None], Optional[str]], Server]
+def _by_hand_vitcp(fault: str) -> Dut:
+    """The endpoint that shares no code with the reference port, with one of its faults."""
+    inside, chosen = (import_module(f"harness.tests.{module}") for module in ("inside", "independent.chosen"))
+    rpc, choices, faults = (import_module(f"harness.tests.independent.vitcp.{name}") for name in ("rpc", "choices", "faults"))
+
+    def make(write: Callable[[str], None]) -> Server:
+        made: Server = rpc.Server(chosen.Choices(choices.CHOICES, []), faults.Faults(fault), write)
+        return made
+
+    dut: Dut = inside.InsideDut(fault, make, rpc.Closed)
+    return dut
+
+
+def _bank_vitcp() -> Sequence[Banked]:
+    """A fault with several rows is caught by any of them: which one a case names is seen when it is played."""
+    faults = import_module("harness.tests.independent.vitcp.faults").listing()
+    return [Banked(Break("fault", name), row) for name, (rows, _) in faults.items() for row in rows.split()]
+
+
+#: Makes the model of a provider, given where it writes and its fault: a name, and the flavour where that is not the first one.
+Model = Callable[[Callable[[str], None], Optional[Break]], Server]
 
 
 class CallBook(Book):
@@ -243,7 +262,7 @@ class CallBook(Book):
         return self._with
 
     def _with(self, device: Optional[Break]) -> Dut:
-        fault = device.kind if device is not None and device.verb == "fault" else None
+        fault = device if device is not None and device.verb == "fault" else None
         layered = None if fault else device
         inside = import_module("harness.tests.inside")
         dut: Dut = inside.InsideDut(
@@ -274,10 +293,10 @@ class CallBook(Book):
         return self._bank()
 
 
-def _provider(write: Callable[[str], None], fault: Optional[str]) -> Server:
+def _provider(write: Callable[[str], None], fault: Optional[Break]) -> Server:
     """The model of VIPL."""
     server, clock, faults = (import_module(f"harness.tests.independent.provider.{name}") for name in ("server", "clock", "faults"))
-    broken = faults.FAULTS[fault] if fault else None
+    broken = faults.FAULTS[fault.kind] if fault else None
     how: dict[str, Any] = {"change": broken.change} if broken else {}
     made: Server = server.Server(broken.variant if broken else "plain", clock.VirtualClock(), write, **how)
     return made
@@ -292,19 +311,21 @@ def _faults_of_vipl() -> Sequence[Banked]:
 _CHOSEN = ("resize_qp=yes", "rereg_key=new")
 
 
-def _rnic(write: Callable[[str], None], fault: Optional[str]) -> Server:
-    """The model of verbs, of iWARP."""
+def _rnic(write: Callable[[str], None], fault: Optional[Break]) -> Server:
+    """The model of verbs."""
     names = ("server", "choices", "engine")
     server, choices_of, engine = (import_module(f"harness.tests.independent.verbs.{name}") for name in names)
     clock, chosen = engine.VirtualClock(), choices_of.Choices(_CHOSEN)
-    made: Server = server.Server("iwarp", chosen, fault, write, ["model0"], ["127.0.0.1"], clock)
+    flavour, name = (fault.what or "iwarp", fault.kind) if fault else ("iwarp", None)
+    made: Server = server.Server(flavour, chosen, name, write, ["model0"], ["127.0.0.1"], clock)
     return made
 
 
 def _faults_of_verbs() -> Sequence[Banked]:
     faults = import_module("harness.tests.independent.verbs.faults").FAULTS
-    mine = (fault for fault in faults if "iwarp" in fault.flavours)
-    return [Banked(Break("fault", fault.name), row) for fault in mine for row in (fault.row, *fault.also)]
+    flavours = (("iwarp", ""), ("ib", "ib"))  # the devices of the first are tried before those of the other
+    found = ((fault, what) for flavour, what in flavours for fault in faults if flavour in fault.flavours)
+    return [Banked(Break("fault", fault.name, (), what), row) for fault, what in found for row in (fault.row, *fault.also)]
 
 
 BOOKS: dict[str, Book] = {
@@ -317,7 +338,9 @@ BOOKS: dict[str, Book] = {
             lambda: RefDut("ref", "rev1"), lambda: BrokenPort("rev1"), lambda kind: HEADER_FIELDS, tuple(codec.IUS_REV1),
             fields_of_1999, _by_hand_1999, _bank_1999,
         )),
-        WireBook(VITCP, Wire(StreamDut, BrokenStreams, names_of, tuple(wire.NAMES.values()), names_of)),
+        WireBook(VITCP, Wire(
+            StreamDut, BrokenStreams, names_of, tuple(wire.NAMES.values()), names_of, _by_hand_vitcp, _bank_vitcp,
+        )),
         CallBook(VIPL, _provider, _faults_of_vipl),
         CallBook(VERBS, _rnic, _faults_of_verbs, 500_000),
     )

@@ -208,15 +208,27 @@ class Player:
         self._shows: dict[Broken, list[Outcome]] = {}  # the devices that broke a part, of whichever check they were made
         self._by_ident: dict[str, tuple[CaseInfo, Variant]] = {}
         self._last: Optional[Dut] = None  # the device of the last run
+        self._pics_by_hand: dict[Break, dict[str, object]] = {}
         self._known: dict[tuple[str, Break], Seen] = {}
         self.played = 0
 
-    def variants(self, cases: Optional[Sequence[CaseInfo]] = None) -> Iterator[tuple[CaseInfo, Variant]]:
-        """Those that the reference port can be tried with."""
+    def variants(
+        self, cases: Optional[Sequence[CaseInfo]] = None, device: Optional[Break] = None
+    ) -> Iterator[tuple[CaseInfo, Variant]]:  # fmt: skip
+        """Those that the reference port can be tried with, or a device of the bank."""
+        pics = self._pics_of(device)
         for case in self.book.cases() if cases is None else cases:
             for variant in case.variants:
-                if not_applicable(case, variant, self.pics) is None:
+                if not_applicable(case, variant, pics) is None:
                     yield case, variant
+
+    def _pics_of(self, device: Optional[Break]) -> dict[str, object]:
+        """A device of the bank may support other things than the reference device."""
+        if device is None or device.verb != "fault":
+            return self.pics
+        if device not in self._pics_by_hand:
+            self._pics_by_hand[device] = self.book.pics(device)
+        return self._pics_by_hand[device]
 
     def checks(self, cases: Optional[Sequence[CaseInfo]] = None) -> list[Check]:
         """Every check that these cases make of the reference port, in the order of their places."""
@@ -320,7 +332,8 @@ class Player:
         for one in self.book.bank():
             ident = one.requirement
             done = any(ident in outcome.named for outcome in found) or ident in named
-            listing = [list(self.variants([case])) for case in self.book.cases() if not done and ident in case.requirements]
+            cases = [case for case in self.book.cases() if not done and ident in case.requirements]
+            listing = [list(self.variants([case], one.device)) for case in cases]
             turns = [place for turn in zip_longest(*listing) for place in turn if place is not None]
             fit = [(case, variant) for case, variant in turns if one.shows_in(case.variant_id(variant))]
             for case, variant in fit[:_PLACES]:
@@ -364,7 +377,7 @@ class Player:
         self.played += 1
         judge = self.book.judge()
         with judging_by(self.book.protocol), proof.recording(judge) if judge is not None else nullcontext():
-            result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
+            result = run_variant(dut, case, variant, self._pics_of(device), self._pixit, self.levels, SEED)
         if result.verdict is Verdict.ERROR:
             self._with(None).restart()
         noticed = {f.requirement: f.erratum is None for f in sorted(result.findings, key=lambda f: f.erratum is None)}

@@ -191,7 +191,7 @@ def orderly(t: Verbs) -> None:
         t.require(not seen, "6.6.2.1-01", "asynchronous errors of a quiet close", seen, "none")
     if t.params["again"] == "once":  # a Send that is accepted in Idle waits for the next stream
         late = near.post([{"opcode": "SEND", "sges": [(p.ma if near is p.a else p.mb).sge(0, 8)]}], must=False, row="6.2.5-02").wrs
-        t.wait(t.quiet_us // 5)
+        t.reap(late, t.quiet_us // 5)
         t.require(not any(wr.good for wr in late), "6.2.5-01", "a Send behind the close", "success", "never")
     idle = near.reset(t.quiet_us)
     if not idle:

@@ -8,8 +8,8 @@ from conformance.verbs.cases.objects import success
 from conformance.verbs.steps.declare import CM, IWARP, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Node, Pair, Qp, alive, connect, flushed, good, heard, message, need_read, nodes, pair, receives, returned,
-    said,
+    OK, REFUSED, Node, Pair, Qp, alive, connect, flushed, good, has_read, heard, join, message, need_read, nodes, pair, prime,
+    receives, returned, said,
 )  # fmt: skip
 
 _ENOMEM, _EOPNOTSUPP = 12, 95
@@ -51,12 +51,29 @@ def attributes(t: Verbs) -> None:
         if t.require(most >= 4, "8.1.3.2-10", "max_sge", most, "at least 4"):
             elements(t, 4, "8.1.3.2-10")
     else:
+        if not has_read(t):
+            without_reads(t, one, other)
         need_read(t)
-        for name in ("max_qp_rd_atom", "max_qp_init_rd_atom"):
-            t.require(one.attr(name) > 0, "6.5-01", name, one.attr(name), "more than 0")
         total, qps = one.attr("max_res_rd_atom"), one.attr("max_qp")
         if 0 < total < qps:
             t.notice("6.5-11", "max_res_rd_atom", total, f"at least max_qp, {qps}", "B47")
+    alive(t)
+
+
+def without_reads(t: Verbs, one: Node, other: Node) -> None:
+    """A limit of 0 is the word of a device that does no Reads: it grants none, or what it granted serves none."""
+    a, b = one.qp(), other.qp()
+    if not join(a, b, ord=1, ird=1, answer=(1, 1), beyond=True).established:
+        alive(t)
+        return
+    p = Pair(a, b, one.mem(64), other.mem(64))
+    prime(p)
+    p.mb.pattern(7, 0, 64)
+    wrs = p.a.post([{"opcode": "RDMA_READ", "sges": [p.ma.sge(0, 64)], "remote": p.mb.remote(0)}], must=False).wrs
+    t.reap(wrs)
+    for name in ("max_qp_rd_atom", "max_qp_init_rd_atom"):
+        told, served = min(one.attr(name), other.attr(name)), any(wr.good for wr in wrs) and p.ma.wrong(7, 0, 64) == 0
+        t.require(told > 0 or not served, "6.5-01", f"{name} of a device that does Reads", told, "more than 0")
     alive(t)
 
 

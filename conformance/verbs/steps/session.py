@@ -631,10 +631,13 @@ class Joined:
 
 
 def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int, int]] = None,
-         access: Optional[Sequence[str]] = None, theirs: Optional[Sequence[str]] = None) -> Joined:  # fmt: skip
+         access: Optional[Sequence[str]] = None, theirs: Optional[Sequence[str]] = None,
+         beyond: bool = False) -> Joined:  # fmt: skip
     """A connection of two QPs: a is the active side, b the passive one.
 
     answer: ORD and IRD of the passive side, else those that its request offers it.
+
+    beyond: ORD and IRD are asked for whatever the maxima are.
 
     access, theirs: the rights of a and of b for remote access (B62).
     """
@@ -642,7 +645,8 @@ def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int
     if not t.pics["cm"]:
         t.lack("the agent has no librdmacm to connect by")
     listener, port = b.node.listener()
-    ord, ird = min(ord, a.node.attr("max_qp_init_rd_atom")), min(ird, a.node.attr("max_qp_rd_atom"))
+    if not beyond:
+        ord, ird = min(ord, a.node.attr("max_qp_init_rd_atom")), min(ird, a.node.attr("max_qp_rd_atom"))
     mine, others = ({} if given is None else {"access": list(given)} for given in (access, theirs))
     before = len(t.told)
     limit = 5_000_000 * t.pixit.slower

@@ -54,6 +54,8 @@ class CqCalls(Caller):
             asked = top
         if asked < 1 and self.model.choose.empty_cq == "one":
             asked = 1
+        if asked < 1 and fault == "cq-of-none":
+            return {"cq": self.model.keep(Cq(context, 0, handler)), "entries": 0}
         if not 0 < asked <= top or params.get("vector", 0) > 1:
             raise Refused(EINVAL)
         if not context.device.count("cq", "max_cq"):

@@ -235,7 +235,8 @@ class QpCalls(Caller):
                 qp.conn = None
             qp.to_idle("RESET")
         elif after == "INIT" and before in IDLE:
-            if before == "RESET" and (numbers["port_num"] is None or numbers["pkey_index"] is None or access is None):
+            lacks = numbers["port_num"] is None or numbers["pkey_index"] is None or access is None
+            if before == "RESET" and lacks and fault != "modify-without-attributes":
                 raise Refused(EINVAL)
             if fault == "idle-to-idle-refused":
                 raise Refused(EINVAL)

@@ -43,8 +43,9 @@ class SrqCalls(Caller):
         if size is not None:
             if self.model.choose.resize_qp == "no":
                 raise Refused(EOPNOTSUPP)
-            if not 0 < size <= srq.context.device.attributes["max_srq_wr"] or size < srq.queue.used or (
-                    srq.armed and size < srq.limit and limit is None):
+            below = srq.armed and size < srq.limit and limit is None
+            least = 1 if below and fault == "srq-below-limit" else max(1, srq.queue.used, srq.limit if below else 0)
+            if not least <= size <= srq.context.device.attributes["max_srq_wr"]:
                 raise Refused(EINVAL)
         if limit is not None and limit > (size or srq.queue.size) and fault != "srq-limit-unchecked":
             raise Refused(EINVAL)

@@ -48,6 +48,8 @@ def cq_sizes(make: Make) -> None:
     same(agent.verb("QueryCq", cq=made["cq"])["entries"], made["entries"])
     agent.refused("CreateCq", rnic=rnic, entries=top + 1)
     agent.verb("CreateCq", rnic=rnic, entries=top)
+    none = agent.call("verbs.CreateCq", rnic=rnic, entries=0)
+    assert none["return"] != "success" or none["entries"] > 0, none
 
 
 @check()
@@ -152,6 +154,7 @@ def limits_are_true(make: Make) -> None:
     if pair.agent.server.model.choose.beyond == "refused":
         agent.refused("CreateQp", sq_size=told_of["max_qp_wr"] + 1, rq_size=1, sq_sges=1, rq_sges=1, **common)
     same((told_of["max_srq"] > 0, told_of["max_srq_wr"] > 0), (pics["srq"], pics["srq"]))
+    same(told_of["max_qp_rd_atom"] > 0, told_of["max_qp_init_rd_atom"] > 0)
     assert told_of["max_res_rd_atom"] == 0 or told_of["max_res_rd_atom"] >= told_of["max_qp"] or not told_of["max_qp_rd_atom"]
 
 
@@ -200,6 +203,10 @@ def modify_all_or_nothing(make: Make) -> None:
     same(pair.agent.verb("QueryQp", qp=pair.left.qp)["attributes"]["max_rd_atomic"], before)
     pair.agent.refused("ModifyQp", qp=pair.left.qp, state="RTR")
     alive(pair)
+    if pair.agent.flavour == "ib":
+        pair.left.to("RESET")
+        pair.agent.refused("ModifyQp", qp=pair.left.qp, state="INIT")
+        same(pair.left.state(), "RESET")
 
 
 @check()

@@ -132,6 +132,17 @@ def srq_limit(make: Make) -> None:
 
 
 @check()
+def srq_keeps_its_limit(make: Make) -> None:
+    """An SRQ is not made smaller than a limit that is armed (6.3.8)."""
+    pair = make(join=False, settings_also=("resize_qp=yes",))
+    made = pair.agent.call("verbs.CreateSrq", pd=pair.right.pd, size=16, sges=1)
+    if made["return"] == "success":
+        pair.agent.verb("PostSrq", srq=made["srq"], wrs=[{"wr_id": "0" * 16, "sges": [pair.sink.sge(8)], "times": 10}])
+        pair.agent.verb("ModifySrq", srq=made["srq"], limit=8)
+        pair.agent.refused("ModifySrq", srq=made["srq"], size=4)
+
+
+@check()
 def srq_with_work_goes(make: Make) -> None:
     """An SRQ with WRs is destroyed when no QP has it (6.3.3)."""
     pair = make(join=False)

@@ -77,8 +77,9 @@ def rts_moves(make: Make) -> None:
 
 @check()
 def reuse(make: Make) -> None:
-    """After Error and Idle the QP serves a new stream (6.2.4)."""
+    """After Error and Idle the QP serves a new stream, in which nothing of the old one comes (6.2.4, 6.2.1.2)."""
     pair = make()
+    alive(pair)
     pair.left.to("ERR")
     if pair.agent.flavour == "ib":
         pair.right.to("ERR")
@@ -86,7 +87,10 @@ def reuse(make: Make) -> None:
     for end in (pair.left, pair.right):
         assert pair.agent.until(lambda: end.to("RESET")["return"] == "success", 0.4), "Error is not left"
     pair.join()
-    alive(pair)
+    pair.right.receive([pair.sink.sge(16)], 7, 2)
+    pair.left.post("SEND", [pair.source.sge(16)], 8)
+    same(pair.left.sent(), [(8, SUCCESS)])
+    same(pair.right.received(2, SOON), [(7, SUCCESS)])
 
 
 @check("iwarp")

@@ -386,7 +386,7 @@ def settle_region(model: "Model", region: Region, memory: Memory, offset: int, l
         raise Refused(EINVAL)
     if offset + length > len(memory.data):
         raise Refused(EFAULT)
-    if rights & LOCAL_WRITE and not memory.writable:
+    if rights & LOCAL_WRITE and not memory.writable and fault != "read-only-written":
         raise Refused(EFAULT)
     if rights & ZERO_BASED and model.choose.zero_based == "no":
         raise Refused(EINVAL)

@@ -91,7 +91,8 @@ class Device:
         lies = {"query-wr-limit-low": ("max_qp_wr", LIMITS["max_qp_wr"] // 2),
                 "query-cqe-limit-low": ("max_cqe", LIMITS["max_cqe"] // 2),
                 "query-sge-limit-high": ("max_sge", LIMITS["max_sge"] + 2),
-                "query-no-pds": ("max_pd", 0), "query-srq-not-told": ("max_srq", 0), "query-srq-wr-not-told": ("max_srq_wr", 0)}
+                "query-no-pds": ("max_pd", 0), "query-no-reads": ("max_qp_rd_atom", 0),
+                "query-srq-not-told": ("max_srq", 0), "query-srq-wr-not-told": ("max_srq_wr", 0)}
         if fault in lies:
             name, value = lies[fault]
             found[name] = value

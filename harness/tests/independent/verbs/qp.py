@@ -58,6 +58,8 @@ class Qp:
         self.destroyed = False
         self.late: List[Any] = []
         self.worn = False
+        self.last: Optional[bytes] = None  # of a Send of this stream, and of the one before, for a fault
+        self.old: Optional[bytes] = None
 
     # Completions
 
@@ -305,6 +307,7 @@ class Qp:
         self.irrq.clear()
         self.stalled.clear()
         self.delayed = None
+        self.old, self.last = self.last, None
         if self.model.fault == "reuse-never":
             self.worn = True
 

@@ -33,7 +33,7 @@ class WorkQueue:
     """A Send Queue, a Receive Queue, or the queue of an S-RQ. Room is free when the WC was polled (8.2.1)."""
 
     def __init__(self, model: "Model", size: int) -> None:
-        self.model, self.size = model, size
+        self.model, self.size, self.shared = model, size, False
         self.items: Deque[Wqe] = deque()
         self.used = 0
         self.serial = 0
@@ -53,7 +53,8 @@ class WorkQueue:
     def reaped(self, wqe: Wqe) -> None:
         """The WC of this one was polled."""
         fault = self.model.fault
-        if fault == "room-free-early" or (fault == "room-never-free" and self.serial >= self.size):
+        if fault == "room-free-early" or (fault == "room-never-free" and self.serial >= self.size) or (
+                fault == "srq-room-never-free" and self.shared):
             return
         self.used -= 1
         while self.silent and self.silent[0] < wqe.serial:
@@ -261,6 +262,7 @@ class Srq:
         self.context, self.pd, self.sges = context, pd, sges
         self.model: "Model" = context.device.model
         self.queue = WorkQueue(self.model, size)
+        self.queue.shared = True
         self.limit = 0
         self.armed = False
         self.users: List["Qp"] = []

@@ -303,7 +303,7 @@ def _write(qp: "Qp", what: Message) -> None:
             elif fault == "refused-write-quiet":
                 _ack(qp, what)
                 return
-            _refuse(qp, what, "access", access)
+            _refuse(qp, what, "access", "" if fault == "stag-zero-quiet" and not key else access)
             return
         target.write(addr, data)
     _ack(qp, what)

@@ -118,7 +118,7 @@ def _start(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
 
 def _stag_zero(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> bool:
     """STag zero is never sent to a peer (8.1.3.2.1)."""
-    return not wqe.rkey and wqe.length > 0 and qp.model.flavour == "iwarp" and fault != "stag-zero-sent"
+    return not wqe.rkey and wqe.length > 0 and qp.model.flavour == "iwarp" and fault not in ("stag-zero-sent", "stag-zero-quiet")
 
 
 def _send(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
@@ -147,6 +147,10 @@ def _send(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
         _emit(qp, wqe, ("send", data, solicited, key))
         if fault == "send-twice" and len(data) > 8:
             _emit(qp, wqe, ("send", data, solicited, key))
+        if fault == "old-message-again":
+            if qp.old is not None:
+                _emit(qp, wqe, ("send", qp.old, False, None))
+            qp.last, qp.old = data, None
 
 
 def _emit(qp: "Qp", wqe: Wqe, message: Any) -> None:
