@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
+from fcvi.engine import strict
 from fcvi.engine.words import complain
 from .door import Door, DoorError, token_of
 from .refserver import RefServer
@@ -102,12 +103,14 @@ class Session:
 
     def _line(self, line: bytes) -> None:
         try:
-            message = json.loads(line.decode("utf-8"))
-        except (ValueError, RecursionError):  # of bytes, of JSON, of endless numbers
+            message = strict.loads(line.decode("utf-8"))
+        except ValueError:  # of bytes, of JSON, of endless numbers
             self._put({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "not a JSON object"}})
             return
-        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            ident = message.get("id") if isinstance(message, dict) else None
+        ident = message.get("id") if isinstance(message, dict) else None
+        known = ident is None or isinstance(ident, str) or type(ident) is int  # as the agents take it
+        if not known or not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            ident = ident if known else None
             self._put({"jsonrpc": "2.0", "id": ident, "error": {"code": -32600, "message": "not a request"}})
             return
         self._tick()

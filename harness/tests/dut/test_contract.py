@@ -236,7 +236,7 @@ def test_a_device_of_vi_tcp_is_held_against_its_own_protocol(tmp_path: Path) -> 
     status, words = check(f"exec:{ROOT}/build/fcvi endpoint", "--wire", "tcp")
     assert status != 0 and 'names "tcp" among them' in words, words
     for number, (change, expected) in enumerate((
-        ('s/"tcp":true/"ipv6":true/', "do not claim tcp"),
+        ('s/"tcp":true/"tcp":false/', "do not claim tcp"),
         ('s/"stream.open"/"stream.opened"/', "opened no stream"),
         ('s/ffff0a000001","port"/ffff0a000009","port"/', "it goes to the host"),
     )):  # fmt: skip

@@ -111,6 +111,20 @@ def test_hostile_lines(line: bytes) -> None:
     assert all(set(a) == {"jsonrpc", "id", "error"} or "result" in a for a in answers)
 
 
+_NO_IDS = {
+    "lists": "[" * 900 + "]" * 900, "objects": '{"a":' * 400 + "1" + "}" * 400,
+    **{word: word for word in ("NaN", "1e999", "1.5", "true", "[]")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ident", _NO_IDS.values(), ids=_NO_IDS)
+def test_an_id_that_is_none_is_not_repeated(ident: str) -> None:
+    """It would end the endpoint, or make its answer no JSON."""
+    for method in ("hello", "no such"):
+        answers = _asked(b'{"jsonrpc":"2.0","id":%s,"method":"%s","params":{}}' % (ident.encode(), method.encode()))
+        assert answers and all(a["id"] is None and a["error"]["code"] in (-32700, -32600) for a in answers)
+
+
 @_SETTINGS
 @given(lines(_ANSWERS))
 def test_whatever_a_device_says(line: bytes) -> None:

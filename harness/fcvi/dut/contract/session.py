@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from fcvi.engine import strict
 from ..base import DutError
 from ..rpc import Stream
 from .shapes import DUT_PROTOCOL, Shapes
@@ -97,8 +98,8 @@ class Session:
     def _take(self, line: bytes) -> None:
         self._taken += 1
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            message = strict.loads(line.decode("utf-8"))
+        except ValueError as error:
             raise DutError(f"the device sent a line that is not JSON ({error}): {line[:60]!r}; print nothing else there") from error
         if not isinstance(message, dict):
             raise DutError(f"the device sent a line that is not an object: {line[:60]!r}")
