@@ -14,7 +14,8 @@ from typing import Iterator, Optional
 
 _ROW = re.compile(r"\s*(?:0x)?([0-9A-Fa-f]{3,16})(:|\s|$)\s*")
 _DATA = re.compile(r"(?:0x)?((?:[0-9A-Fa-f]{2})+)")
-_TEXT = re.compile(r"\s\|.*$|\s+>.*<\s*$|\s{2,}(?:\S|\S.{0,30}\S)\s*$")  # the columns of hexdump -C, od -z, and of others
+_COLUMNS = [re.compile(text) for text in (r"\s\|.*$", r"\s+>.*<\s*$", r"\s{2,}(?:\S|\S.{0,30}\S)\s*$")]
+# of hexdump -C, od -z, and of others
 _WIDEST = 64  # bytes a row
 _LONGEST_ROW = 1024  # characters of one, its column of text included
 _WORD_OFFSETS = 7  # digits of the offsets of `hexdump` and `od`, which print words in the order of the host
@@ -57,7 +58,7 @@ class _Line:
         """The digits of its bytes, in the groups that they stand in, up to the column of text; of at most so many bytes."""
         rest = self.text[self.start : cut][:_LONGEST_ROW]
         if not _all_hex(rest):
-            rest = _TEXT.sub("", rest, count=1)
+            rest = next((column.sub("", rest, count=1) for column in _COLUMNS if column.search(rest)), rest)
         found: list[str] = []
         for word in rest.split():
             match = _DATA.fullmatch(word)

@@ -497,6 +497,16 @@ def test_lint_judges_a_dump_as_the_capture_it_came_from(tmp_path: Path) -> None:
 BAD_DUMPS = [("", "no hexadecimal dump"), ("zz", "line 1"), ("0000 11\n0005 22", "offset 0005"), ("000 11\nxx", "line 2")]
 
 
+def test_a_last_row_whose_text_stands_close_is_read_to_its_end(tmp_path: Path) -> None:
+    """Tools other than `hexdump -C` do not fill a short row up before the column of text."""
+    rows = [RQST.data[at : at + 16] for at in range(0, 28, 16)]
+    rows[1] = rows[1][:12]
+    text = "".join(f"{n:07x}0  {row[:8].hex(' ')}  {row[8:].hex(' ')}  |{'.' * len(row)}|\n" for n, row in enumerate(rows))
+    (tmp_path / "c.txt").write_text(text + "0000001c\n")
+    done = fcvi("decode", "--summary", "--from", "hex", "--link", "frame", str(tmp_path / "c.txt"))
+    assert done.returncode != 2 and "0000001c" not in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("text, words", BAD_DUMPS)
 def test_bad_dumps_get_one_line(text: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "dump.txt"
