@@ -51,7 +51,8 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--states", type=whole(1, (1 << 32) - 1), default=(1 << 32) - 1, metavar="N",
                    help="Visit no more states than this.")  # fmt: skip
     p.add_argument("--jobs", type=whole(1, 256), default=1, metavar="N", help="Explore so many scenarios at a time (default 1).")
-    p.add_argument("--out", type=Path, default=Path("."), metavar="DIR", help="Write captures and diagrams there (default .).")
+    p.add_argument("--out", type=place.directory, default=Path("."), metavar="DIR",
+                   help="Write captures and diagrams there (default .).")  # fmt: skip
     place.force(p)
     p.set_defaults(run=run)
 

@@ -74,7 +74,7 @@ def add_parser(commands: Any) -> None:
                    help="Run this when the device is dead, before attaching again.")  # fmt: skip
     p.add_argument("--restart-wait", type=seconds, default=0.0, metavar="S",
                    help="Try so long to attach again to a device that died (default: once).")  # fmt: skip
-    p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
+    p.add_argument("--out", type=place.directory, metavar="DIR", help="Write the findings there.")
     place.force(p)
     p.add_argument("--last", type=counted, default=8, metavar="N",
                    help="Keep the last N batches beside each finding, in before.json (default 8).")  # fmt: skip

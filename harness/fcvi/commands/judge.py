@@ -32,7 +32,7 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("judge", help="Compute the verdicts again from the evidence of a report.", description=__doc__)
     p.add_argument("directory", metavar="DIR", type=Path, help="This is a report directory of fcvi run or certify.")
-    p.add_argument("--out", metavar="DIR2", type=Path, help="Write all files there, and only compare DIR.")
+    p.add_argument("--out", metavar="DIR2", type=place.directory, help="Write all files there, and only compare DIR.")
     p.add_argument("--json", action="store_true", help="Print the computed report.json.")
     p.add_argument("--quiet", action="store_true", help="Print no text report.")
     place.force(p)

@@ -50,7 +50,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--seconds", type=long_seconds, metavar="S", help="Take no more time than this.")
     p.add_argument("--answers", type=Path, metavar="FILE",
                    help="Read the answers of earlier runs there, and add those of this run.")  # fmt: skip
-    p.add_argument("--out", type=Path, metavar="DIR", help="Write machine.json, machine.dot and machine.svg there.")
+    p.add_argument("--out", type=place.directory, metavar="DIR", help="Write machine.json, machine.dot and machine.svg there.")
     place.force(p)
     p.add_argument("--most", type=counted, default=20, metavar="N",
                    help="With diff: print no more differences than this (default 20).")  # fmt: skip

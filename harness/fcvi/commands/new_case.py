@@ -62,7 +62,8 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("new-case", help="Write the start of a case of your own, from a requirement.", description=__doc__)
     p.add_argument("about", metavar="ID", help="This is a requirement (FCVI-8.5.3-a3) or a clause (8.5.3).")
-    p.add_argument("--out", type=Path, default=Path("cases"), metavar="DIR", help="Write it to this folder (default cases).")
+    p.add_argument("--out", type=place.directory, default=Path("cases"), metavar="DIR",
+                   help="Write it to this folder (default cases).")  # fmt: skip
     p.add_argument("--id", dest="ident", metavar="NAME", help="Give the case this id (default own.CLAUSE).")
     p.set_defaults(run=run)
 

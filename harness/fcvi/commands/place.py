@@ -28,6 +28,12 @@ def force(p: Any) -> None:
                    help="Replace what an earlier command left in the directory; what is signed is never replaced.")  # fmt: skip
 
 
+def directory(text: str) -> Path:
+    """What an option names, as it will be when what is missing of it is made: NEW/../OLD is OLD, and makes no NEW."""
+    path = Path(text)
+    return path if ".." not in path.parts else Path(os.path.relpath(os.path.realpath(path)))
+
+
 def refuse_file(option: str, directory: Path) -> None:
     """Raises UsageError when the name of a directory is that of something else."""
     if os.path.lexists(directory) and not directory.is_dir():

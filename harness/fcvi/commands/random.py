@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--jobs", type=number_of_jobs, default=1, metavar="N", help="Use so many processes (ref and exec: only).")
     p.add_argument("--word", metavar="WORD", help="Play only this word, as a finding prints it, with its --seed.")
     p.add_argument("--letters", action="store_true", help="Print the letters and settings that there are, and end.")
-    p.add_argument("--out", type=Path, metavar="DIR", help="Write the findings there.")
+    p.add_argument("--out", type=place.directory, metavar="DIR", help="Write the findings there.")
     place.force(p)
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
     of_a_device(p)

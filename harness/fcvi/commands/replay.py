@@ -81,7 +81,7 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="Wait so long for what is late (default R_A_TOV / 10).")
     rpc_timeout(p)
     p.add_argument("--offline", action="store_true", help="Use no device; judge the recorded case again (exit status as fcvi run).")
-    p.add_argument("--keep", metavar="DIR", type=Path,
+    p.add_argument("--keep", metavar="DIR", type=place.directory,
                    help="Use no device; write the recording as capture and TOML, for a regression.")  # fmt: skip
     p.add_argument("--json", action="store_true", help="Print the outcome as one JSON object.")
     cases(p)

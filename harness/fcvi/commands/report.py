@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
     d.add_argument("--json", action="store_true", help="Print the differences as one JSON object.")
     d.set_defaults(run=run)
     m = actions.add_parser("merge", help="Join the parts of a run (--shard), and judge the whole.", description=__doc__)
-    m.add_argument("--out", metavar="DIR", type=Path, required=True,
+    m.add_argument("--out", metavar="DIR", type=place.directory, required=True,
                    help="Write the joined report there; the directory has to be new or empty.")  # fmt: skip
     m.add_argument("--quiet", action="store_true", help="Print no text report.")
     waivers(m)
@@ -54,7 +54,7 @@ def add_parser(commands: Any) -> None:
                    help="Add the summary, as Markdown, to this file (the runner names it in GITHUB_STEP_SUMMARY).")  # fmt: skip
     g.set_defaults(run=annotate)
     t = actions.add_parser("matrix", help="Set several runs beside each other, as HTML and CSV.", description=__doc__)
-    t.add_argument("--out", metavar="DIR", type=Path, required=True, help="Write matrix.html and matrix.csv there.")
+    t.add_argument("--out", metavar="DIR", type=place.directory, required=True, help="Write matrix.html and matrix.csv there.")
     place.force(t)
     t.add_argument("--json", action="store_true", help="Print the table as one JSON object, not what was written.")
     t.add_argument("runs", metavar="RUN", nargs="+",

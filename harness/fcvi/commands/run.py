@@ -82,7 +82,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
                    help="Run the cases in N processes; this needs ref or exec: (default 1).")  # fmt: skip
     p.add_argument("--seed", type=seed, default=1, metavar="N",
                    help="Draw everything from this seed: the same seed gives the same run (default 1).")  # fmt: skip
-    p.add_argument("--report", type=Path, default=report, metavar="DIR", help="Write the files of the report into DIR.")
+    p.add_argument("--report", type=place.directory, default=report, metavar="DIR", help="Write the files of the report into DIR.")
     place.force(p)
     p.add_argument("--resume", type=Path, metavar="DIR",
                    help="Go on with the run in DIR that was cut off, with its cases; name its device again.")  # fmt: skip

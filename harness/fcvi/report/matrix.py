@@ -66,6 +66,7 @@ class Table:
     clauses: tuple[Row, ...]
     requirements: tuple[Row, ...]
     cases: tuple[Row, ...]
+    books: tuple[str, ...]  # whose requirements the runs have
 
     def changes(self) -> list[Row]:
         """Cases and requirements that are not the same in all runs, what got worse first."""
@@ -99,30 +100,34 @@ def build(runs: Sequence[Named]) -> Table:
     for named in runs:  # a column needs a name of its own
         number = sum(n == named.name or n.startswith(f"{named.name} (") for n in names)
         names.append(f"{named.name} ({number + 1})" if number else named.name)
-    idents = [ident for n in runs for ident in n.run.requirements]
-    rows = load_requirements([p for p in registered() if any(ident.startswith(p.prefix) for ident in idents)])
-    by: dict[str, list[str]] = {}
-    for r in rows:
-        by.setdefault(r.clause, []).append(r.id)
+    has = [{p.prefix for p in registered() if any(i.startswith(p.prefix) for i in n.run.requirements)} for n in runs]
+    books = [p for p in registered() if any(p.prefix in these for these in has)]
+    by: dict[tuple[str, str], list[str]] = {}
+    for book in books:
+        for r in load_requirements([book]):
+            by.setdefault((book.prefix, r.clause), []).append(r.id)
     tried = [_tried(n.run) for n in runs]
     clauses = [
         Row(
-            "clause", clause, tuple(html.worst(n.run.requirements.get(i, diff.NOT_TESTED) for i in these) for n in runs),
-            tuple(_none_passed(t.get(clause, [])) for t in tried),
+            "clause", f"{prefix}{clause}" if len(books) > 1 else clause,
+            tuple(html.worst(n.run.requirements.get(i, diff.NOT_TESTED) for i in these) if prefix in h else ABSENT
+                  for n, h in zip(runs, has)),
+            tuple(prefix in h and _none_passed(t.get(clause, [])) for t, h in zip(tried, has)),
         )
-        for clause, these in by.items()
+        for (prefix, clause), these in by.items()
     ]  # fmt: skip
-    known = [r.id for r in rows]
     requirements = [
-        Row("requirement", i, tuple(printable(n.run.requirements.get(i, diff.NOT_TESTED)) for n in runs)) for i in known
-    ]
+        Row("requirement", i, tuple(printable(n.run.requirements.get(i, diff.NOT_TESTED)) if prefix in h else ABSENT
+                                    for n, h in zip(runs, has)))
+        for (prefix, _), these in by.items() for i in these
+    ]  # fmt: skip
     ran = dict.fromkeys(i for n in runs for i in n.run.cases)
     cases = [
         Row("case", printable(i), tuple(printable(n.run.cases[i].words()) if i in n.run.cases else ABSENT for n in runs))
         for i in ran
     ]
     columns = tuple(Named(name, n.run) for name, n in zip(names, runs))
-    return Table(columns, tuple(clauses), tuple(requirements), tuple(cases))
+    return Table(columns, tuple(clauses), tuple(requirements), tuple(cases), tuple(book.prefix.rstrip("-") for book in books))
 
 
 _SEVERAL = 3  # cases: fewer may fail for a reason of their own
@@ -149,6 +154,8 @@ def words_of(table: Table) -> str:
     words = f"{len(table.runs)} runs, {len(changes)} differences, {worse} of them worse in the last run"
     if table.lacking():
         words += f"; {len(table.lacking())} of {len(table.cases)} cases are not in every run"
+    if len(table.books) > 1:
+        words += f"; they are of {len(table.books)} books ({', '.join(table.books)}), of which nothing is compared with another"
     empty = [n.name for n in table.runs if not n.run.cases]
     if empty:
         words += f"; {', '.join(empty)} {'has' if len(empty) == 1 else 'have'} no case at all"

@@ -278,6 +278,26 @@ def test_a_report_is_replaced_with_force_and_what_is_signed_never(tmp_path: Path
     assert typed(*run, "--force")[0] == 2 and (place / "SHA256SUMS.sig").read_text() == "of a laboratory"
 
 
+def test_a_path_over_a_directory_that_is_not_there_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NEW/../OLD is OLD, which is kept, and no NEW is made."""
+    monkeypatch.chdir(tmp_path)
+    run = ("run", "--quiet", "--select", "D.R1", "--formats", "json", "--report")
+    assert typed(*run, "old")[0] == 0
+    kept = (tmp_path / "old/report.json").read_bytes()
+    status, _, err = typed(*run, "new/../old", "--seed", "2")
+    assert status == 2 and "old: holds" in err and (tmp_path / "old/report.json").read_bytes() == kept
+    assert typed(*run, "new/../fresh")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "old"]
+
+
+def test_a_matrix_of_two_books_compares_nothing_across_them(tmp_path: Path) -> None:
+    for name, words in (("a", ("--select", "D.R1")), ("b", ("--book", "vitcp", "--select", "TCP.3.1.k"))):
+        assert typed("run", "--quiet", "--formats", "json", "--report", str(tmp_path / name), *words)[0] == 0
+    status, out, _ = typed("report", "matrix", "--out", str(tmp_path / "m"), str(tmp_path / "a"), str(tmp_path / "b"))
+    assert status == 0 and "2 runs, 0 differences, 0 of them worse" in out
+    assert "they are of 2 books (FCVI, VITCP), of which nothing is compared with another" in out
+
+
 def test_a_report_that_nothing_ran_is_of_no_value(tmp_path: Path) -> None:
     """Whoever mends the mistake types the same command again."""
     words = ("run", "--quiet", "--select", "D.R1", "--report", str(tmp_path / "r"))
