@@ -28,7 +28,8 @@ sub send_frame {
     my $frame = "\x03" . pack("H6", $port->{peer_id}) . "\0" . pack("H6", $port->{id}) . "\x58" . substr(pack("N", $f_ctl), 1);
     $frame .= pack("CCn", $count, 2, $count);    # SEQ_ID, DF_CTL: Device_Header of 32 bytes, SEQ_CNT
     $frame .= substr($rqst, 16, 2) . "\x00\x07" . "\0" x 4;    # OX_ID of the request, our RX_ID, Parameter
-    $frame .= $to . pack("Cx3", $opcode) . "\0" x 20 . substr($rqst, 52, 4) . $payload;
+    my $retry = (ord(substr($rqst, 29, 1)) >> 4 & 1) << 2;    # FCVI_FLAGS: RETRY is that of the request (5.9.4.5)
+    $frame .= $to . pack("CCx2", $opcode, $retry) . "\0" x 20 . substr($rqst, 52, 4) . $payload;
     say_to_suite(method => "frame", params => {hex => unpack("H*", $frame)});
 }
 

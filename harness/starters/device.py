@@ -118,7 +118,8 @@ class Port:
         frame = b"\x03" + bytes.fromhex(self.peer_id) + b"\0" + bytes.fromhex(self.id) + b"\x58" + f_ctl.to_bytes(3, "big")
         frame += bytes([count, 2]) + count.to_bytes(2, "big")  # SEQ_ID, DF_CTL: Device_Header of 32 bytes, SEQ_CNT
         frame += rqst[16:18] + b"\x00\x07" + bytes(4)  # OX_ID of the request, our RX_ID, Parameter
-        frame += handle + bytes([opcode, 0, 0, 0]) + bytes(20) + rqst[52:56] + payload  # Device_Header; FCVI_CONNECTION_ID
+        retry = (rqst[29] >> 4 & 1) << 2  # FCVI_FLAGS: RETRY is that of the request (5.9.4.5)
+        frame += handle + bytes([opcode, retry, 0, 0]) + bytes(20) + rqst[52:56] + payload  # Device_Header; FCVI_CONNECTION_ID
         say({"method": "frame", "params": {"hex": frame.hex()}})
 
     def become(self, number, state):

@@ -464,7 +464,8 @@ def not_timed_out(t: Scenario, setup: Setup, before: str) -> None:
     assert setup.rqst is not None
     first = t.peek(["ABTS"], setup.exchange)
     if first is not None and first.time_us >= setup.rqst.began_us + t.ulp_timeout_us - t.pixit.early_us:
-        raise Inconclusive(f"the DUT's FCVI_ULP_TIMEOUT for FCVI_CONNECT_RESP3 ended the setup before {before}")
+        raise Inconclusive(f"the DUT's FCVI_ULP_TIMEOUT for FCVI_CONNECT_RESP3 ended the setup before {before}; "
+                           "for an adapter that needs longer raise --r-a-tov")  # fmt: skip
 
 
 def take_resp2(t: Scenario, setup: Setup, why: str) -> Received:

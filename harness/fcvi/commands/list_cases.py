@@ -13,13 +13,13 @@ from fcvi.engine.case import load_cases
 from fcvi.engine.protocol import listed, put_in_force
 from fcvi.engine.select import select
 from .target import book, books_of, named
-from .values import cases, own_cases
+from .values import cases, own_cases, selection
 
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("list", help="List the cases, with requirements and applicability.", description=__doc__)
-    p.add_argument("--select", metavar="EXPR", help="List only what this selects, as for fcvi run.")
+    selection(p, "List only what this selects, as for fcvi run.")
     p.add_argument("--json", action="store_true", help="Print an array with an object for each case.")
     cases(p)
     book(p)

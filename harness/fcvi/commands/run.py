@@ -27,13 +27,13 @@ from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.words import UsageError, complain, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 from . import place, target as target_module
-from .values import DEFAULTS, Device, budget, cases, frames, milliseconds, own_cases, seconds, seed, waivers, whole
+from .values import DEFAULTS, Device, budget, cases, frames, milliseconds, own_cases, seconds, seed, selection, waivers, whole
 
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("run", help="Run the selected cases against a device.", description=__doc__)
-    p.add_argument("--select", metavar="EXPR", help="Run only what this expression names, such as 'C.5.*,not tag:timing'.")
+    selection(p, "Run only what this expression names, such as 'C.5.*,not tag:timing'.")
     p.add_argument("--formats", metavar="LIST", type=_formats, default=FORMATS,
                    help=f"Write only these files of {','.join(FORMATS)} (default: all).")  # fmt: skip
     waivers(p)

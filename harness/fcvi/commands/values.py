@@ -86,6 +86,19 @@ def frames(p: ArgumentParser) -> None:
                    help="Send and receive frames through this frame adapter: exec:COMMAND, unix:PATH, tcp:HOST:PORT.")  # fmt: skip
 
 
+class _Joined(Action):
+    """What is given twice stands for both."""
+
+    def __call__(self, _parser: ArgumentParser, namespace: Namespace, value: Any, _option: Any = None) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, value if before is None else f"{before},{value}")
+
+
+def selection(p: ArgumentParser, what: str) -> None:
+    """The option --select."""
+    p.add_argument("--select", metavar="EXPR", action=_Joined, help=what)
+
+
 def cases(p: ArgumentParser) -> None:
     """The option --cases."""
     p.add_argument("--cases", metavar="DIR", type=Path, help="Read cases of your own as well, the Python files of this folder.")

@@ -298,6 +298,11 @@ def test_a_matrix_of_two_books_compares_nothing_across_them(tmp_path: Path) -> N
     assert "they are of 2 books (FCVI, VITCP), of which nothing is compared with another" in out
 
 
+def test_what_is_selected_twice_is_both() -> None:
+    _, out, _ = typed("list", "--select", "D.R1", "--select", "D.R2")
+    assert {line.split()[0].split("/")[0] for line in out.splitlines() if line.startswith("D.")} == {"D.R1", "D.R2"}
+
+
 def test_a_report_that_nothing_ran_is_of_no_value(tmp_path: Path) -> None:
     """Whoever mends the mistake types the same command again."""
     words = ("run", "--quiet", "--select", "D.R1", "--report", str(tmp_path / "r"))
