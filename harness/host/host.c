@@ -188,6 +188,14 @@ static void tell_mover(struct host *h)
     pthread_cond_signal(&h->moved);
 }
 
+/* What goes out next may tell the other side of what the program has to see first. */
+static void settle(struct host *h)
+{
+    for (size_t i = 0; i < h->ports; i++)
+        if (h->end[i].device[0] != '\0')
+            (void)fcvi_vipl_settle(h->end[i].device);
+}
+
 /* What arrives for no port is forgotten. */
 static bool take_in(struct host *h)
 {
@@ -202,6 +210,7 @@ static bool take_in(struct host *h)
         if (h->ports == 0)
             continue;
         fcvi_port_receive(h->end[0].port, host_now(h), &in);
+        settle(h);
         send_all(h);
         any = true;
     }
@@ -221,6 +230,8 @@ void host_turn(struct host *h)
 {
     bool any = take_in(h);
     any |= take_time(h);
+    if (any)
+        settle(h);
     if (send_all(h) || any)
         tell(h);
 }
@@ -246,6 +257,8 @@ static uint64_t look(struct host *h, bool *at_wire)
     h->naps = !left;
     bool any = *at_wire && take_in(h);
     const bool due = take_time(h);
+    if (any || due)
+        settle(h);
     if (due || *at_wire)
         any |= send_all(h);
     if (any)
@@ -520,7 +533,9 @@ const char *host_attach(struct host *h, size_t number, const char *device,
         memcpy(info.more_hosts[info.more_host_count++], config->self.host[i], sizeof info.host);
     if (fcvi_vipl_attach(device, &ops, &h->end[number], &info) != 0)
         return "libvipl does not take the NIC";
+    host_lock(h);
     memcpy(h->end[number].device, device, strlen(device) + 1);
+    host_unlock(h);
     return NULL;
 }
 
@@ -579,7 +594,9 @@ void host_end(struct host *h)
     for (size_t i = 0; i < HOST_PORTS; i++)
         if (h->end[i].device[0] != '\0') {
             (void)fcvi_vipl_detach(h->end[i].device);
+            host_lock(h);
             h->end[i].device[0] = '\0';
+            host_unlock(h);
         }
     host_lock(h);
     h->ports = 0;

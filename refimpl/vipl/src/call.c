@@ -59,8 +59,9 @@ VIP_RETURN vipl_leave_soon(struct device *d, int vip)
 bool vipl_wait_step(struct device *d, uint64_t deadline)
 {
     int dead = 0;
+    d->settled = false;
     (void)d->ops.pump(d->context, 0);
-    if (!update(d)) {
+    if (!update(d) && !d->settled) {
         uint64_t timer = fcvi_port_deadline(vipl_device_port(d)), until = timer < deadline ? timer : deadline;
         dead = d->ops.pump(d->context, until > 0 ? until : 1);
         (void)update(d);

@@ -122,6 +122,16 @@ int fcvi_vipl_detach(const char *device)
     return 0;
 }
 
+int fcvi_vipl_settle(const char *device)
+{
+    char name[DEVICE_NAME];
+    struct device *d = canonical(device, name) ? vipl_registry_find_device(name) : NULL;
+    if (d == NULL)
+        return -1;
+    d->settled |= vipl_drain(d);
+    return 0;
+}
+
 int fcvi_vipl_turn(const char *device)
 {
     char name[DEVICE_NAME];

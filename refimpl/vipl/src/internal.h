@@ -54,6 +54,7 @@ struct device {
     struct vi *bucket[BUCKETS]; /* by the port's number of the VI */
     struct call *calls;
     struct callbacks ready;
+    bool settled; /* by the host, since a call looked: the port had something to say */
     bool dispatching;
     pthread_t dispatcher;       /* while dispatching: the thread that runs handlers */
     const void *dispatched_nic; /* of the handler that runs, NULL: none */
@@ -145,6 +146,7 @@ struct conn {
 /* registry.c: devices and handles of the process */
 int vipl_registry_add_device(struct device *);
 struct device *vipl_registry_take_device(const char *name);
+struct device *vipl_registry_find_device(const char *name);
 struct device *vipl_registry_pin_device(const char *name);
 struct device *vipl_registry_pin(const void *handle, enum kind);
 void vipl_registry_unpin(struct device *);

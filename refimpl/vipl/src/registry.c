@@ -132,6 +132,15 @@ int vipl_registry_add_device(struct device *device)
     return result;
 }
 
+/* With the lock of the device held, or it may go. */
+struct device *vipl_registry_find_device(const char *name)
+{
+    pthread_mutex_lock(&mutex);
+    struct device *device = *place_of(name);
+    pthread_mutex_unlock(&mutex);
+    return device;
+}
+
 struct device *vipl_registry_pin_device(const char *name)
 {
     pthread_mutex_lock(&mutex);

@@ -112,6 +112,12 @@ int fcvi_vipl_detach(const char *device);
  * device. */
 int fcvi_vipl_turn(const char *device);
 
+/** What the port has told so far is seen by the program: Descriptors have their status. For a host that takes
+ * frames in and sends others in one go: between the two, with the lock held, because a frame may tell the
+ * other side of what is done (VI-ARCH 6.3.1.2). No handler runs: a turn is due afterwards. Returns 0; -1 when
+ * there is no such device. */
+int fcvi_vipl_settle(const char *device);
+
 enum fcvi_vipl_opened {
     FCVI_VIPL_IS_THERE, /* it was given to fcvi_vipl_attach */
     FCVI_VIPL_UNKNOWN,  /* VIP_INVALID_PARAMETER */
