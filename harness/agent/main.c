@@ -16,7 +16,7 @@ static const char usage[] =
     "--on puts the reference port on an Ethernet interface; or on TCP, where it speaks VI/TCP at ADDR and "
     "PORT\n"
     "and calls the same PORT of others; or with stream its frames among the lines of\n"
-    "its client; a vendor's NIC is on its own wire.\n"
+    "its client; a vendor's NIC is on its own wire, and --on vitcp says that it speaks VI/TCP.\n"
     "--revision: the edition of FC-VI that hello names and that holds where reset names none (default "
     "2007).\n"
     "The reference port takes either; of a vendor's NIC it is only told.\n"

@@ -4,11 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* No call tells what the wire is: whoever starts the agent does. */
+static bool of_tcp;
+
 bool provider_on(const char *spec, char *why, size_t size)
 {
-    (void)spec;
-    snprintf(why, size, "a vendor's NIC has a wire of its own");
-    return false;
+    of_tcp = strcmp(spec, "vitcp") == 0;
+    if (!of_tcp)
+        snprintf(why, size, "a vendor's NIC has a wire of its own; --on vitcp says that it is VI/TCP");
+    return of_tcp;
 }
 
 bool provider_frames_to(void *context, provider_sink *sink)
@@ -101,6 +105,8 @@ json_t *provider_pics(const char *device)
             {"reliable_reception", (n.ReliabilityLevelSupport & VIP_SERVICE_RELIABLE_RECEPTION) != 0}};
         for (size_t i = 0; i < sizeof items / sizeof *items; i++)
             json_object_set_new(pics, items[i].item, json_boolean(items[i].claimed));
+        if (of_tcp)
+            json_object_set_new(pics, "tcp", json_true());
         json_object_set_new(pics, "max_transfer_size",
                             json_integer((json_int_t)(n.MaxTransferSize & UINT32_MAX)));
         json_object_set_new(pics, "max_vis", json_integer((json_int_t)(n.MaxVI & UINT32_MAX)));

@@ -7,6 +7,9 @@ import os
 import socket
 import subprocess
 from pathlib import Path
+from typing import Callable
+
+import pytest
 
 from ..conftest import FCVI, ROOT
 
@@ -24,9 +27,22 @@ def free_port() -> int:
             return port
 
 
-def test_two_agents_over_vitcp(tmp_path: Path) -> None:
-    port = free_port()
-    agents = [f"exec:{AGENT} --on vitcp:127.0.0.{end}:{port}" for end in (1, 2)]
+def _own(folder: Path, port: int) -> list[str]:
+    del folder
+    return [f"exec:{AGENT} --on vitcp:127.0.0.{end}:{port}" for end in (1, 2)]
+
+
+def _plain(folder: Path, port: int) -> list[str]:
+    """The agent of vendors, over libvipl as programs have it."""
+    conf = folder / "vipl.conf"
+    conf.write_text("".join(f"nic{end} wire=vitcp:127.0.0.{end}:{port}\n" for end in (1, 2)))
+    agent = f"exec:env LD_LIBRARY_PATH={ROOT / 'build'} VIPL_CONF={conf} {ROOT / 'build/fcvi-agent-plain'} --on vitcp"
+    return [f"{agent} --device nic{end}" for end in (1, 2)]
+
+
+@pytest.mark.parametrize("agents_of", [_own, _plain])
+def test_two_agents_over_vitcp(agents_of: Callable[[Path, int], list[str]], tmp_path: Path) -> None:
+    agents = agents_of(tmp_path, free_port())
     done = subprocess.run([str(FCVI), "run", "--quiet", "--dut", "api", "--agent", agents[0], "--agent2", agents[1],
                            "--rpc-timeout", "30", "--select", SELECT, "--report", str(tmp_path / "r")],
                           capture_output=True, text=True, timeout=250, check=False)  # fmt: skip
