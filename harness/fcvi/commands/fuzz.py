@@ -27,7 +27,8 @@ from fcvi.attack.lab_commands import Commands
 from fcvi.attack.frames import Frames
 from fcvi.attack.transport import Transport
 from fcvi.engine.attachment import AttachError, DutError, Unavailable
-from fcvi.engine.files import FileError, damage, encoded, read_json, write_file
+from fcvi.engine.files import FileError, damage, encoded, read_json
+from fcvi.engine.folder import Folder
 from fcvi.engine.record import entries_of
 from fcvi.engine.pixit import Profile, pixit_for
 from fcvi.replay import keep, trace
@@ -129,9 +130,9 @@ def read(path: Path, transport: Transport) -> tuple[int, str, list[Step]]:
 
 def _write(folder: Path, found: Broken, transport: Transport) -> Path:
     place = folder / f"{found.outcome.kind}-{found.state}-{found.seed}"
-    place.mkdir(parents=True, exist_ok=True)
-    write_file(place / "finding.json", encoded(json.dumps(as_json(found, transport), indent=1) + "\n"))
-    write_file(place / "before.json", encoded(json.dumps(_before(found, transport), indent=1) + "\n"))
+    with Folder(place, ours=True, named=False) as own:
+        own.write("finding.json", encoded(json.dumps(as_json(found, transport), indent=1) + "\n"))
+        own.write("before.json", encoded(json.dumps(_before(found, transport), indent=1) + "\n"))
     if transport.streams:
         return place  # a recording of streams is played from a report directory only; --repeat plays this
     comment = f"{found.outcome.kind} in state {found.state}, seed {found.seed}: {found.outcome.reason}"

@@ -162,7 +162,7 @@ def _open(args: argparse.Namespace) -> Optional[Folder]:
         return None
     place.refuse_file("--report", args.report)
     with as_caller() if args.target.takes_an_interface else nullcontext():
-        folder = Folder(args.report, ours=True)
+        folder = Folder(args.report, ours=True, named=getattr(args, "times", 1) == 1)  # else it is one in the directory that was
         try:
             folder.refuse_link(FOLDER)
             if args.resume is None:

@@ -27,13 +27,16 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 class Folder:
     """The directory: of others, as it is. With `ours` it is made where it is missing, locked, and freed of what is half written."""
 
-    def __init__(self, path: Path, ours: bool = False) -> None:
-        """Raises OSError."""
+    def __init__(self, path: Path, ours: bool = False, named: bool = True) -> None:
+        """named: by the user, who may name a link. Raises OSError."""
         self.path = path
         if ours:
             path.mkdir(parents=True, exist_ok=True)
         self._ours = ours
-        self._folders = {"": os.open(path, _FOLDER)}
+        try:
+            self._folders = {"": os.open(path, _FOLDER if named else _FOLDER | os.O_NOFOLLOW)}
+        except NotADirectoryError as error:
+            raise OSError(error.errno, "it is a link, and none is followed here" if path.is_symlink() else why(error)) from error
         if not ours:
             return
         try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fcvi.engine.files import encoded, write_file
+from fcvi.engine.folder import Folder
 from fcvi.engine.record import RecordingDut, entries_of
 from fcvi.replay import keep, trace
 
@@ -62,8 +63,8 @@ def write(directory: Path, player: Player, found: Found) -> Path:
     first, word = found.played.findings[0], found.played.word
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{first.requirement}-{word.seed}")
     place = directory / name
-    place.mkdir(parents=True, exist_ok=True)
-    write_file(place / "word.json", encoded(json.dumps(as_json(found), indent=1) + "\n"))
+    with Folder(place, ours=True, named=False) as folder:
+        folder.write("word.json", encoded(json.dumps(as_json(found), indent=1) + "\n"))
     recorder = RecordingDut(player.dut)
     recording = Player(recorder, player.pics, player.pixit, player.levels)
     recorder.take()

@@ -8,16 +8,22 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
 
+from fcvi.commands import fuzz
+from fcvi.random import write
 from fcvi.report.words import requoted
 
 from ..conftest import FCVI, fcvi
 from ..engine.test_declaration import INDEPENDENT
 
 SELECT = "5.3.2,D.R1,D.R2"
+_PLAYED = SimpleNamespace(findings=[SimpleNamespace(requirement="FCVI-1-01")], word=SimpleNamespace(seed=7))
+_BREACH: Any = SimpleNamespace(played=_PLAYED)
+_CRASH: Any = SimpleNamespace(outcome=SimpleNamespace(kind="crash"), state="rest", seed=7)
 FAULTY = f"{INDEPENDENT} --fault no-retry"
 Edit = Callable[[dict[str, Any]], object]
 
@@ -266,3 +272,30 @@ def test_the_log_of_a_device_is_of_the_open_directory(tmp_path: Path) -> None:
     fcvi("run", "--dut", device, "--select", "5.3.3/*,5.3.2/*", "--quiet", "--report", str(place))
     assert (moved / "dut.log").read_text().count("words") > 1, "it was started again when the link was there"
     assert not list(elsewhere.iterdir())
+
+
+def test_a_folder_of_the_directory_is_no_link(tmp_path: Path) -> None:
+    """Each of several runs has one of its own, and so has each finding."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r/2").symlink_to(tmp_path / "elsewhere")
+    done = fcvi("run", "--select", "D.R1", "--times", "2", "--quiet", "--report", str(tmp_path / "r"), timeout=100)
+    assert done.returncode == 3 and "r/2: cannot write there: it is a link, and none is followed here" in done.stderr
+    assert not list((tmp_path / "elsewhere").iterdir()) and (tmp_path / "r/1/report.json").exists()
+    (tmp_path / "named").symlink_to(tmp_path / "elsewhere")
+    done = fcvi("run", "--select", "D.R1", "--quiet", "--report", str(tmp_path / "named"), timeout=100)
+    assert done.returncode == 0, "whoever names a link means where it leads"
+
+
+@pytest.mark.parametrize("how", ["random", "fuzz"])
+def test_a_finding_is_not_written_through_a_link(how: str, tmp_path: Path) -> None:
+    found, name = {"random": (_BREACH, "FCVI-1-01-7"), "fuzz": (_CRASH, "crash-rest-7")}[how]
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="it is a link"):
+        if how == "random":
+            write.write(tmp_path / "out", None, found)  # type: ignore[arg-type]
+        else:
+            fuzz._write(tmp_path / "out", found, None)  # type: ignore[arg-type]
+    assert not list((tmp_path / "elsewhere").iterdir())
