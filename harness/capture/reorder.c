@@ -127,7 +127,7 @@ static void sink(struct kept *heap, size_t count)
     }
 }
 
-bool fcvi_reorder_has_room(const struct reorder *q)
+static bool has_room(const struct reorder *q)
 {
     return q->count < MOST_RECORDS && q->bytes < MOST_BYTES;
 }
@@ -193,7 +193,7 @@ bool fcvi_reorder_take(struct reorder *q, bool is_over, struct capture_record *o
 {
     if (q->count == 0)
         return false;
-    const bool full = !fcvi_reorder_has_room(q);
+    const bool full = !has_room(q);
     if (!is_over && !full && q->newest_us - q->heap[0].record.time_us < q->order.window_us)
         return false;
     free(q->given);

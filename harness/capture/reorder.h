@@ -15,8 +15,6 @@ struct reorder;
 struct reorder *fcvi_reorder_open(const struct capture_order *order);
 void fcvi_reorder_close(struct reorder *reorder);
 
-/** Whether there is room for a record; else one has to be taken first. */
-bool fcvi_reorder_has_room(const struct reorder *reorder);
 /** Keep a copy of a record. False without memory. */
 bool fcvi_reorder_put(struct reorder *reorder, const struct capture_record *record);
 /** The oldest record, when none that could still come is older, or is_over: none comes. It stays good until

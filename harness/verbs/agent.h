@@ -153,8 +153,6 @@ extern const char *const kind_names[KINDS];
 struct verbs *verbs_new(int sink, const struct layer *layer, const struct devices *devices);
 void verbs_free(struct verbs *v);
 struct verbs *verbs_of(struct client *c);
-/** Ends every call that has not returned; false: one is still caught in the provider. */
-bool verbs_end_calls(struct verbs *v);
 
 /* ---- leftovers.c ---- */
 /** Destroys all that is left; NULL, or what could not be destroyed in time. */
@@ -188,7 +186,6 @@ struct send_list {
 /** WRs of the send queue, as `wrs` has them; held until work_free_sends(). False with p->why. */
 bool work_sends(struct verbs *v, struct params *p, const json_t *wrs, struct send_list *out);
 void work_free_sends(struct verbs *v, struct send_list *list);
-json_t *work_wc_json(struct verbs *v, const struct ibv_context *context, const struct ibv_wc *wc);
 
 /* ---- calls: NULL when p->why is set ---- */
 typedef json_t *verbs_call(struct verbs *v, struct params *p);

@@ -179,7 +179,7 @@ json_t *verb_request_notification(struct verbs *v, struct params *p)
 
 /* ---- polling ---- */
 
-json_t *work_wc_json(struct verbs *v, const struct ibv_context *context, const struct ibv_wc *wc)
+static json_t *wc_json(struct verbs *v, const struct ibv_context *context, const struct ibv_wc *wc)
 {
     return json_pack("{s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:I, s:I}", "wr_id", verbs_hex64(wc->wr_id),
                      "status", words_name(words_wc_status, (uint32_t)wc->status), "opcode",
@@ -205,7 +205,7 @@ static bool poll_once(struct verbs *v, const struct thing *t, struct polled *s)
     for (int i = 0; i < s->got && i < left; i++) {
         if (s->wcs[i].status == IBV_WC_SUCCESS && s->wcs[i].opcode == IBV_WC_BIND_MW)
             things_end_bind(v, s->wcs[i].wr_id);
-        json_array_append_new(s->said, work_wc_json(v, t->cq->context, &s->wcs[i]));
+        json_array_append_new(s->said, wc_json(v, t->cq->context, &s->wcs[i]));
     }
     return s->got >= 0 && s->got <= left;
 }

@@ -75,7 +75,7 @@ static json_t *perform(void *context, const void *method, struct params *p)
     return ((const struct method *)method)->call(context, p);
 }
 
-bool verbs_end_calls(struct verbs *v)
+static bool end_calls(struct verbs *v)
 {
     calls_stop(&v->calls);
     pthread_mutex_lock(&v->lock);
@@ -109,7 +109,7 @@ static json_t *reset(struct verbs *v, struct params *p)
     if (p->why[0] != '\0')
         return NULL;
     v->started = false;
-    if (!verbs_end_calls(v)) {
+    if (!end_calls(v)) {
         params_cannot(p, "nothing can be reset: a call of the provider's has not returned");
         return NULL;
     }
@@ -212,7 +212,7 @@ struct verbs *verbs_new(int sink, const struct layer *layer, const struct device
 
 void verbs_free(struct verbs *v)
 {
-    if (!verbs_end_calls(v) || verbs_destroy_all(v) != NULL) {
+    if (!end_calls(v) || verbs_destroy_all(v) != NULL) {
         v->client.failed = true; /* the next client may get the same descriptor: nothing more goes there */
         return;                  /* a thread is caught, or something is left: they keep what they use */
     }

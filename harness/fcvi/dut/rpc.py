@@ -221,7 +221,6 @@ class RpcDut(Dut):
         self.spec, self._timeout_s, self._log = spec, rpc_timeout_s, log
         self._budget = Budget(limits)
         self._forgotten: dict[int, str] = {}
-        self._probe_number = 0
         self._attach()
 
     # ---- attaching ----
@@ -289,7 +288,6 @@ class RpcDut(Dut):
 
     def _probe(self) -> None:
         """A method that cannot exist: who answers it with a result would answer anything."""
-        self._probe_number += 1
         name = f"probe.{random.Random(os.urandom(8)).randrange(2**64):016x}"
         reply = self.request(name, {})
         self._wait(reply)

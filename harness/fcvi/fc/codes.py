@@ -33,5 +33,5 @@ class Codes:
         return self._names.get(value, "")
 
 
-R_CTL, TYPE, ELS, REASON = Codes("R_CTL"), Codes("TYPE"), Codes("ELS"), Codes("REASON")
+R_CTL, TYPE, ELS = Codes("R_CTL"), Codes("TYPE"), Codes("ELS")
 CT_COMMAND = Codes("CT_COMMAND")

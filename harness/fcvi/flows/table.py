@@ -177,7 +177,6 @@ class Table:
         self._moves: list[tuple[Step, int]] = []  # where a Port_Name got another N_Port_ID, and which it had
         self._moved: list[tuple[Flow, str, Step]] = []  # what that ended, in which state it was
         self.events: list[Step] = []  # frames of no Connection alone: logins, busy, reject, damage
-        self.events_left_off = 0
         self.heard: set[int] = set()  # ports of which any frame is here, once causes are asked for
         self.counts: dict[str, int] = {}  # of such frames, by name
         self.r_a_tov_us: Optional[int] = r_a_tov_us or None
@@ -369,8 +368,6 @@ class Table:
         self.counts[step.name] = self.counts.get(step.name, 0) + 1
         if len(self.events) < _MOST_EVENTS:
             self.events.append(step)
-        else:
-            self.events_left_off += 1
 
     def _setup_of(self, network: int, step: Step) -> Optional[Flow]:
         ends = (step.target, step.sender) if step.by_responder else (step.sender, step.target)

@@ -33,7 +33,6 @@ class Link:
     def __init__(self, wire: Wire, options: LiveOptions) -> None:
         self._wire, self.options = wire, options
         self.role = _ROLES[options.role](options, wire.address)
-        self.problems = 0  # Ethernet frames that held no FC-2 frame
         self._neighbour = ""  # what the other end says of itself by LLDP
 
     @classmethod
@@ -128,7 +127,6 @@ class Link:
                     self.role.elsewhere(arrived)
                 continue
             if arrived.problem:
-                self.problems += 1
                 continue
             frame = self.role.receive(arrived, monotonic_us())
             if frame is not None:

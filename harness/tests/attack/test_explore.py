@@ -111,7 +111,7 @@ BROKEN = [
     # the Exchange of a Disconnect that was answered is left open (5.4)
     ("fcvi/disconnect.c", "    fcvi_fc2_exchange_free(p, exchange);\n", "", "disconnect", "exchange-ends"),
     # Descriptors of a VI that the application disconnects are not flushed (VI-ARCH 5.4)
-    ("vi/queues.c", "    fcvi_vi_flush_queue(p, vi, false);\n", "", "client-server/data", "completes"),
+    ("vi/queues.c", "    flush_queue(p, vi, false);\n", "", "client-server/data", "completes"),
     # send Descriptors of a client complete before FCVI_CONNECT_RESP3 (C.5.1)
     ("fcvi/message_tx.c", "return !recv && vi->state", "return recv && vi->state", "client-server/data", "half-open"),
     # the first Message is not the one that is expected first (Annex B)

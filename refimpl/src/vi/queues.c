@@ -72,7 +72,7 @@ void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv)
 }
 
 /* What has no result, or one that came after an error before it, is flushed (VI-DG 5.2, VI-ARCH 5.4). */
-void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
+static void flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
 {
     struct queue *q = queue_of(vi, recv);
     for (uint32_t i = q->pending; i != NONE; i = entry_at(p, i)->next) {
@@ -91,8 +91,8 @@ void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv)
 void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi)
 {
     p->wire->drop(p, vi);
-    fcvi_vi_flush_queue(p, vi, false);
-    fcvi_vi_flush_queue(p, vi, true);
+    flush_queue(p, vi, false);
+    flush_queue(p, vi, true);
 }
 
 /* ---- calls ---- */

@@ -129,7 +129,6 @@ struct entry *fcvi_vi_queue_take(struct fcvi_port *p, struct queue *q);
 void fcvi_vi_entry_finish(struct fcvi_port *p, struct vi *vi, bool recv, struct entry *e, uint32_t status,
                           uint32_t length);
 void fcvi_vi_release(struct fcvi_port *p, struct vi *vi, bool recv);
-void fcvi_vi_flush_queue(struct fcvi_port *p, struct vi *vi, bool recv);
 void fcvi_vi_flush(struct fcvi_port *p, struct vi *vi);
 
 /* descriptor.c: the memory that a Descriptor names */
