@@ -116,7 +116,7 @@ static void send_frame(const uint8_t *rqst, uint32_t f_ctl, uint8_t count, const
     memcpy(f + 24, handle, 4);
     f[28] = opcode;
     f[29] = (uint8_t)((rqst[29] >> 4 & 1) << 2); /* FCVI_FLAGS: RETRY is that of the request (5.9.4.5) */
-    memcpy(f + 52, rqst + 52, 4); /* FCVI_CONNECTION_ID */
+    memcpy(f + 52, rqst + 52, 4);                /* FCVI_CONNECTION_ID */
     if (length > 0) {
         memcpy(f + 56, payload, length);
     }
