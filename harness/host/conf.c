@@ -118,13 +118,13 @@ static bool is_device(const char *name, const char *device)
 bool conf_read(const char *device, struct conf *conf, struct conf_nic *nic, char why[CONF_WHY])
 {
     static const char address[] = "address=";
-    const char *path = getenv("VIPL_CONF");
+    const char *set = getenv("VIPL_CONF"), *path = set != NULL ? set : usual;
     char line[LINE], words[CONF_WHY] = "";
     bool found = false;
-    FILE *file = fopen(path != NULL ? path : usual, "re");
+    FILE *file = fopen(path, "re");
     why[0] = '\0';
-    if (file == NULL && (path != NULL || errno != ENOENT))
-        snprintf(why, CONF_WHY, "%.128s: %s", path != NULL ? path : usual, strerror(errno));
+    if (file == NULL && (set != NULL || errno != ENOENT))
+        snprintf(why, CONF_WHY, "%.128s: %s", path, strerror(errno));
     for (unsigned at = 1; file != NULL && why[0] == '\0' && fgets(line, sizeof line, file) != NULL; at++) {
         line[strcspn(line, "#\r\n")] = '\0';
         char *rest = NULL, *name = strtok_r(line, " \t", &rest);
@@ -139,8 +139,10 @@ bool conf_read(const char *device, struct conf *conf, struct conf_nic *nic, char
             found = conf_members(rest, nic, words);
         }
         if (words[0] != '\0')
-            snprintf(why, CONF_WHY, "%.60s:%u: %.120s", path != NULL ? path : usual, at, words);
+            snprintf(why, CONF_WHY, "%.60s:%u: %.120s", path, at, words);
     }
+    if (file != NULL && ferror(file))
+        snprintf(why, CONF_WHY, "%.128s: %s", path, strerror(errno));
     if (file != NULL)
         fclose(file);
     return found && why[0] == '\0';

@@ -123,6 +123,18 @@ static void complete_tcp(struct conf_nic *nic, const struct sockets *s)
 
 /* ---- names ---- */
 
+static bool is_wire(const char *text)
+{
+    return strncmp(text, "vitcp:", 6) == 0 || strncmp(text, "fcoe:", 5) == 0;
+}
+
+/* On FC-VI the system knows nobody, but an address is its own name. */
+static bool resolve_address(void *context, const char *name, uint32_t index, uint8_t host[16])
+{
+    (void)context;
+    return index == 0 && conf_host(name, host);
+}
+
 static bool resolve(void *context, const char *name, uint32_t index, uint8_t host[16])
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -192,23 +204,18 @@ static const char *bring_up(const char *device, struct conf_nic *nic, const stru
         free(o);
         return why;
     }
-    const struct fcvi_vipl_nic tables = {.names = conf->names,
-                                         .name_count = conf->name_count,
-                                         .resolve = nic->config.wire == FCVI_WIRE_VITCP ? resolve : NULL,
-                                         .padded_discriminators = nic->config.wire == FCVI_WIRE_FC &&
-                                                                  nic->config.revision == FCVI_EDITION_2007 &&
-                                                                  !nic->strict_discriminators};
+    const struct fcvi_vipl_nic tables = {
+        .names = conf->names,
+        .name_count = conf->name_count,
+        .resolve = nic->config.wire == FCVI_WIRE_VITCP ? resolve : resolve_address,
+        .padded_discriminators = nic->config.wire == FCVI_WIRE_FC &&
+                                 nic->config.revision == FCVI_EDITION_2007 && !nic->strict_discriminators};
     *o = (struct opened){all, h};
     all = o; /* its thread runs: it stays, whatever comes of it */
     const char *wrong = host_attach(h, 0, device, &nic->config, &tables);
     if (wrong == NULL && !host_run_handlers(h))
         wrong = "no thread for handlers";
     return wrong;
-}
-
-static bool is_wire(const char *device)
-{
-    return strncmp(device, "vitcp:", 6) == 0 || strncmp(device, "fcoe:", 5) == 0;
 }
 
 /* fcoe:IFACE,key=value,... and vitcp:ADDR:PORT,key=value,... have their members in the name. */
@@ -240,6 +247,9 @@ static enum fcvi_vipl_opened open_device(const char *device)
     if (!known) {
         end = wrong ? FCVI_VIPL_CANNOT : FCVI_VIPL_UNKNOWN;
         complain(device, why[0] != '\0' ? why : "it is no wire, and no file defines it");
+    } else if (!is_wire(nic.wire)) {
+        end = FCVI_VIPL_CANNOT;
+        complain(device, "its wire is neither vitcp:ADDR:PORT nor fcoe:IFACE");
     } else {
         const char *said = bring_up(device, &nic, &conf, why, sizeof why);
         if (said != NULL) {

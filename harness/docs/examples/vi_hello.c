@@ -5,7 +5,14 @@
 #include <unistd.h>
 #include <vipl.h>
 
-#define OK(call) ((call) == VIP_SUCCESS ? (void)0 : (printf("failed: %s\n", #call), exit(1)))
+static void need(VIP_RETURN vip, const char *call)
+{
+    if (vip == VIP_SUCCESS)
+        return;
+    printf("failed with VIP_RETURN %d: %s\n", (int)vip, call);
+    exit(1);
+}
+#define OK(call) need(call, #call)
 
 static VIP_NET_ADDRESS *address(VIP_NIC_HANDLE nic, const VIP_NIC_ATTRIBUTES *n, char *host)
 {
@@ -50,10 +57,12 @@ int main(int argc, char **argv)
     d->DS[0].Local.Handle = handle;
     if (argc > 2) {
         VIP_RETURN vip;
-        while ((vip = VipConnectRequest(vi, address(nic, &n, NULL), address(nic, &n, argv[2]), 10000,
-                                        &remote)) == VIP_NO_MATCH)
-            usleep(100000); /* the other one is not there yet */
-        OK(vip);
+        do {
+            vip = VipConnectRequest(vi, address(nic, &n, NULL), address(nic, &n, argv[2]), 10000, &remote);
+            if (vip == VIP_NO_MATCH || vip == VIP_NOT_REACHABLE)
+                usleep(100000); /* the other one is not there yet */
+        } while (vip == VIP_NO_MATCH || vip == VIP_NOT_REACHABLE);
+        need(vip, "VipConnectRequest");
         strcpy(mine.text, "hello over VI");
         OK(VipPostSend(vi, d, handle));
         OK(VipSendWait(vi, 10000, &done));

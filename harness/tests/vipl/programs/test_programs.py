@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -12,7 +13,7 @@ import pytest
 
 from ...conftest import ROOT
 from ...live.net import Net
-from .conftest import FC, TCP, port
+from .conftest import FC, TCP, compiled, port
 
 ALL = "credits,flags,segment,queue,early"
 
@@ -95,6 +96,9 @@ BAD = {
     "no port": ("vitcp:127.0.0.1", "", "VIP_ERROR_RESOURCE", "vitcp:ADDR:PORT"),
     "a member that is none": ("nic0", "nic0 wire=vitcp:127.0.0.1:29799 colour=red", "VIP_ERROR_RESOURCE", "'colour'"),
     "an address that is none": ("nic0", "nodea address=here", "VIP_ERROR_RESOURCE", ":1: 'here' is no address"),
+    "a wire that is none": ("nic0", "nic0 wire=ib:port1", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
+    "a folder in place of the file": ("nic0", "a folder", "VIP_ERROR_RESOURCE", "Is a directory"),
+    "no wire": ("nic0", "nic0 class=3", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
     "in the name": ("vitcp:127.0.0.1:29799,incoming=0", "", "VIP_INVALID_PARAMETER", "'incoming'"),
 }  # fmt: skip
 
@@ -104,7 +108,10 @@ def test_what_cannot_be_opened(case: str, tmp_path: Path) -> None:
     """The code is one of the guide's, and with VIPL_DEBUG one line says what and where; without it there is none."""
     device, text, code, words = BAD[case]
     conf, source, out = tmp_path / "vipl.conf", tmp_path / "open.c", tmp_path / "open"
-    conf.write_text(text + "\n")
+    if text == "a folder":
+        conf.mkdir()
+    else:
+        conf.write_text(text + "\n")
     source.write_text("#include <vipl.h>\nint main(int c, char **v) { VIP_NIC_HANDLE n; (void)c;\n"
                       f"return VipOpenNic(v[1], &n) != {code}; }}\n")  # fmt: skip
     header = ["-I", ROOT / "refimpl/vipl/include", "-L", ROOT / "build", f"-Wl,-rpath,{ROOT / 'build'}"]
@@ -114,6 +121,16 @@ def test_what_cannot_be_opened(case: str, tmp_path: Path) -> None:
                               text=True, check=False, timeout=30)  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert (words in done.stderr and done.stderr.count("\n") == 1) if debug else done.stderr == ""
+
+
+def test_the_example_over_ethernet_finds_an_address_without_names(tmp_path: Path, net: Net) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(re.sub(r"^no.* address=.*\n", "", FC.format(more="r_a_tov=500"), flags=re.MULTILINE))
+    hello, env = compiled("../../../docs/examples/vi_hello.c", tmp_path / "hello"), {**os.environ, "VIPL_CONF": str(conf)}
+    with subprocess.Popen(net.words(str(hello), "nic0"), env=env, stdout=subprocess.PIPE, text=True) as first:
+        second = net.run(str(hello), "nic1", "fe80::a", env={"VIPL_CONF": str(conf)})
+        assert second.returncode == 0, second.stdout
+        assert first.communicate(timeout=60)[0] == "64 bytes: hello over VI\n"
 
 
 def both_want(devices: list[str], words: list[str], env: dict[str, str], said: str) -> None:
