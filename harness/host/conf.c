@@ -11,7 +11,7 @@ enum { LINE = 1024, MS = 1000 };
 
 static const char usual[] = "/etc/vipl.conf";
 
-static bool conf_host(const char *text, uint8_t host[16])
+bool conf_host(const char *text, uint8_t host[16])
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     memcpy(host, mapped, sizeof mapped);

@@ -26,6 +26,8 @@ struct conf {
     size_t name_count;
 };
 
+/** An address of IPv4, as ::ffff:a.b.c.d, or of IPv6. */
+bool conf_host(const char *text, uint8_t host[16]);
 /** Members of a NIC. False with one line in why. */
 bool conf_members(char *text, struct conf_nic *nic, char why[CONF_WHY]);
 /** Read the file: the hosts into conf, and the NIC of that name. True when it is there; else with a line in
