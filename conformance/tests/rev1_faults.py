@@ -346,6 +346,8 @@ FAULTS = [
           out={"WRITE_RQST": put("FC", "SEQ_CNT", 0)}),
     Fault("response-counts-from-seven", "R1.5.4.a/reliable-reception/class3/rdma-write/1-bytes", "REV1-5.6.5-01",
           out={"WRITE_RESP": put("FC", "SEQ_CNT", 7)}),
+    Fault("messages-with-pref-lost", "R1.5.6.2.a/dut-client/unreliable/class3/on", "FCVI-6.2.1-01",
+          into={"SEND_RQST": lambda dut, view, buf: [] if view.get("FC", "PREF") else None}),
     Fault("no-pref-in-a-message", "R1.5.6.2.a/dut-client/unreliable/class3/on", "REV1-5.6.2-01",
           out={"WRITE_RQST": put("FC", "PREF", 0)}),
     Fault("no-pref-in-the-disconnect", "R1.5.6.2.a/dut-server/unreliable/class3/on", "REV1-5.6.2-01",

@@ -17,7 +17,8 @@ from conformance.tests.rev1_faults import FAULTS, OF_RESP2
 from conformance.rev1.cases.of_2007 import CANNOT
 from fcvi.dut.ref import RefDut
 from fcvi.engine.case import CaseInfo
-from fcvi.engine.catalogue import load_errata, load_not_tested, load_requirements, not_held, rows as table_of, sha256
+from fcvi.engine.catalogue import load_decided_by, load_errata, load_not_tested, load_requirements
+from fcvi.engine.catalogue import not_held, rows as table_of, sha256
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import Given, Pixit, pixit_for
 from fcvi.engine.protocol import judging_by
@@ -36,6 +37,11 @@ def book() -> Iterator[None]:
     """Rev 1.0 judges in these tests."""
     with judging_by(PROTOCOL):
         yield
+
+
+def test_what_decides_a_row_is_a_device_that_fails_by_the_other() -> None:
+    bank = {fault.name: fault.requirement for fault in (*FAULTS, *OF_RESP2)}
+    assert [row.id for row in load_decided_by([PROTOCOL]).values() if bank[row.device] not in row.by] == []
 
 
 def test_every_testable_row_of_the_draft_has_a_case_or_a_reason() -> None:

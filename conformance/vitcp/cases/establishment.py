@@ -129,8 +129,8 @@ def called(t: Scenario) -> None:
         t.owed(lambda: stream.own.credits > 0)
     data = pattern(40)
     t.send(stream, Pdu(SEND, 77, flags=wire.END, rx=8, payload=data))
-    if not t.owed(lambda: bool(t.completed(vi, "recv"))):
-        t.fail("VITCP-4.1-03", "a Descriptor posted before VipConnectAccept is not used", "no completion", "a completion")
+    used = t.owed(lambda: bool(t.completed(vi, "recv")))
+    t.demand(used, "VITCP-4.1-03", "a Descriptor posted before VipConnectAccept is not used", "no completion", "a completion")
     t.control("a Send reached the Descriptor posted between request and answer")
     t.call("VipDisconnect", vi=vi)
     if t.pics["client"]:

@@ -13,7 +13,7 @@ import pytest
 
 import conformance
 from fcvi.engine.attachment import Dut
-from fcvi.engine.catalogue import load_catalogue
+from fcvi.engine.catalogue import DecidedBy, load_catalogue, load_decided_by
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.protocol import judging_by, put_in_force
@@ -105,9 +105,10 @@ def wrong(results: list[Result]) -> list[str]:
     return [f"{r.id}: {r.verdict.value}: {r.reason}" for r in results if r.verdict.value not in verdicts]
 
 
-def named_by(fault: str) -> set[str]:
-    """The rows of a fault that its findings name. The cases that list them come first, and the first that names one ends it."""
-    own = set(listing()[fault][0].split())
+def named_by(fault: str, rows: Sequence[str] = ()) -> set[str]:
+    """The rows of a fault, or these, that its findings name. The cases that list them come first, and the first that names one ends
+    it."""
+    own = set(rows or listing()[fault][0].split())
     variants = [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
     variants.sort(key=lambda one: not own & set(one[0].requirements))
     dut = inside((), fault)
@@ -164,6 +165,19 @@ def test_a_program_is_judged_as_in_this_process() -> None:
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_mistake_is_named_by_its_row(name: str) -> None:
     assert named_by(name)
+
+
+DECIDED = list(load_decided_by([PROTOCOL]).values())
+
+
+@pytest.mark.parametrize("row", DECIDED, ids=lambda row: row.id)
+def test_what_decides_a_row_is_a_fault_that_breaks_both(row: DecidedBy) -> None:
+    assert {row.id, *row.by} <= set(listing()[row.device][0].split())
+
+
+@pytest.mark.parametrize("row", [*DECIDED[::7], *(pytest.param(row, marks=pytest.mark.nightly) for row in DECIDED)], ids=str)
+def test_the_fault_of_a_decided_row_fails_by_the_other(row: DecidedBy) -> None:
+    assert named_by(row.device, row.by)
 
 
 @pytest.mark.nightly

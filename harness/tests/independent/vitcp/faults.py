@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Callable, Dict, Optional, Tuple
 
 from .wire import (
-    ACCEPT, CE, DATA, END, IMMEDIATE, NO_MATCH, NOP, READ_REQUEST, READ_RESPONSE, REJECT, REQUEST, SEND, TRANSMIT_ERROR, WRITE,
-    Segment,
+    ACCEPT, CE, DATA, END, IMMEDIATE, NO_ERROR, NO_MATCH, NOP, READ_REQUEST, READ_RESPONSE, REJECT, REQUEST, SEND, TRANSMIT_ERROR,
+    WRITE, Segment,
 )
 
 Edit = Callable[[Segment], None]
@@ -103,6 +103,20 @@ def _little_offset(segment: Segment) -> None:
     segment.offset = int.from_bytes(segment.offset.to_bytes(4, "big"), "little")
 
 
+def _exchanged(segment: Segment) -> None:
+    segment.offset, segment.number = segment.number, segment.offset
+
+
+def _handle_before_address(segment: Segment) -> None:
+    address, handle = segment.address or 0, segment.handle
+    segment.address, segment.handle = handle << 32 | address >> 32, address & 0xFFFFFFFF
+
+
+def _code_names_next(segment: Segment) -> None:
+    if segment.error != NO_ERROR:
+        segment.is_code, segment.ack = 7, segment.ack + 1
+
+
 def _little_length(segment: Segment) -> None:
     segment.length = int.from_bytes(segment.length.to_bytes(4, "big"), "little")
 
@@ -155,6 +169,12 @@ WIRE: Dict[str, Tuple[Tuple[int, ...], Edit, str, str]] = {
     "length-little-endian": ((*MESSAGES, REQUEST, ACCEPT), put(little=True), "3-01 3.1-11 3-02", "Segment Length little-endian"),
     "offset-little-endian": (MESSAGES, _little_offset, "3-01 3.1-14 2.2.2.2.3-03", "Data Offset little-endian"),
     "rdma-length-little-endian": ((WRITE, READ_REQUEST), _little_length, "3-01 3.2.1-04", "RDMA Length little-endian"),
+    "offset-and-number-exchanged": (MESSAGES, _exchanged, "3.1-01 3.1-13 3.1-14 3.1-09",
+                                    "Data Offset stands where Message Number is, and the other way round"),
+    "handle-before-address": ((WRITE, READ_REQUEST), _handle_before_address, "3.2.1-01 3.2.1-02 3.2.1-03",
+                              "the memory handle stands before the RDMA Address"),
+    "send-with-rdma-header": ((SEND,), put(address=0), "3-04 3.1-11 3.1-07", "a Send has an RDMA Header"),
+    "code-names-next": (ALL, _code_names_next, "3.1-50 3.1-35", "a report has an IS Error Code, and names the message behind"),
     "offset-from-one": (MESSAGES, add(offset=1), "3.1-13", "Data Offset begins at 1"),
     "offset-of-send-from-header": ((SEND,), add(offset=24), "3.1-13", "Data Offset of a Send begins at 24"),
     "offset-of-response-from-one": ((READ_RESPONSE,), add(offset=1), "3.1-13", "Data Offset of a Read Response begins at 1"),
@@ -271,6 +291,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "matches-by-length": ("3.2-09", "a Discriminator of the same length matches"),
     "any-length": ("3.2-10", "a Discriminator Length above 16 is taken as 16"),
     "greets": ("4.3-02", "a PDU is sent before the Connect Request"),
+    "forty-incoming": ("4.3-04 2.2.2.2.1-03", "behind forty TCP connections that were closed no other is served"),
     "incoming-for-ever": ("4.3-03", "a TCP connection without a request stays open"),
     "incoming-end-not-noticed": ("4.3-11", "the end of TCP in Pending Accept is not noticed"),
     "other-pdu-ignored": ("4.3-05", "a PDU in place of the Connect Request is passed over"),

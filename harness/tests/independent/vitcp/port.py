@@ -34,6 +34,7 @@ class Port:
         self.conns: Dict[int, Passive] = {}
         self.listening = False
         self._opened = self._conn = 0
+        self.came = 0  # TCP connections that others opened
         self.left_unread = b""  # by the connection before, for a fault
         self.highest = -1  # Message Number of any VI, for a fault
         self._source = 49152
@@ -74,7 +75,9 @@ class Port:
         """A SYN has come (4.3)."""
         peers = any(vi.attempt is not None and vi.attempt.peer for vi in self.vis.values())  # one of the two is passive (4)
         listening = self.listening and (self.choose("listen") == "create" or bool(self.waits or self.conns) or peers)
-        if self.bad("listens-never") or (self.bad("no-ipv6-server") and not local[0].startswith(bytes(10))):
+        self.came += 1
+        full = self.bad("forty-incoming") and self.came > 40
+        if full or self.bad("listens-never") or (self.bad("no-ipv6-server") and not local[0].startswith(bytes(10))):
             listening = False
         if local[1] != self.port or local[0] not in self.hosts or not listening or (
             self.bad("one-connection-at-a-time") and self.streams
