@@ -628,7 +628,7 @@ def accept_retry(t: Scenario, first: Setup, retry: Setup) -> Received:
     assert call is not None
     t.owed(lambda: t.peek(["CONNECT_RESP1"], retry.exchange) is not None)
     resp1 = t.peek(["CONNECT_RESP1"], retry.exchange)
-    if resp1 is not None and resp1.dh("CONN_STS") and call.done and call.returned() != "VIP_SUCCESS":
+    if resp1 is not None and resp1.dh("CONN_STS") and t.owed(lambda: call.done) and call.returned() != "VIP_SUCCESS":
         raise Inconclusive("the DUT ended the setup when its first Exchange was aborted, and refused the retry")
     return expect_accept(t, retry)
 
