@@ -51,6 +51,16 @@ def test_whose_timer_of_incoming_ends_a_request_that_waited_too_long_is_not_accu
     assert verdict("vitcp", settings, 70170, variant) is Verdict.INCONCLUSIVE
 
 
+#: Segments of a few bytes, in small pieces, make megabytes of the DUT protocol: no flood, and no message of megabytes.
+@pytest.mark.parametrize(("variant", "settings", "ends"), [
+    ("dut-client/rr/one-segment", "response_segment=20,cut=40,told=0,sent=200000,heard=30000", Verdict.PASS),
+    ("largest/rdma-read", "response_segment=20", Verdict.NOT_APPLICABLE), ("largest/send", "segment=16", Verdict.NOT_APPLICABLE),
+    ("largest/send", "segment=100", Verdict.PASS),
+])  # fmt: skip
+def test_who_sends_in_small_segments_floods_nobody(variant: str, settings: str, ends: Verdict) -> None:
+    assert verdict("vitcp", settings.split(","), 31170, f"TCP.3.1.n/{variant}") is ends
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("book", sorted(BOOKS))
 def test_five_hundred_fail_nothing(book: str, capsys: pytest.CaptureFixture[str]) -> None:

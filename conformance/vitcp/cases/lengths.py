@@ -9,6 +9,7 @@ from typing import Any, Sequence
 from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import NotThere
 from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.watch import Message
 from fcvi.vitcp.wire import READ_REQUEST, SEND, WRITE
 
 from conformance.vitcp.steps.connection import RECEPTION, REGISTRY, UNRELIABLE, Link, connect, roles, roles_and_levels, with_each
@@ -23,6 +24,7 @@ _LENGTHS = {
 }  # fmt: skip
 _OPERATIONS = {"send": "", "rdma-write": "rdma_write", "rdma-read": "rdma_read and (reliable_delivery or reliable_reception)"}
 _PIECE = 60_000  # of a segment of the tester's
+_FEW = 64  # bytes of a segment, on average, with which the longest message stays below the budget of a case
 _MOST = (2 << 20) + 17  # bytes of the longest message that is tried
 
 
@@ -49,6 +51,8 @@ def long_messages(t: Scenario) -> None:
         raise NotThere(f"the DUT has no messages of {size} bytes")
     t.tester.unlimited = False  # in segments of a few bytes it is megabytes of the DUT protocol: they are taken as they come
     link, data = connect(t, size=size), pattern(size, 11)
+    if only:
+        _divided(t, link, only)
     if only in ("", "send"):
         region = post_receive(link, size)
         send(link, segments(link, data, size=_PIECE))
@@ -85,17 +89,31 @@ def long_messages(t: Scenario) -> None:
         t.require(contents(t, local) == data, "VITCP-2.2.2.1-06", "the bytes read", "others", "those sent")
 
 
+def _divided(t: Scenario, link: Link, op: str) -> None:
+    """How the DUT divides a message. One of megabytes, in segments of a few bytes, is more than a case may take (2.2.2.2.3)."""
+    data = pattern(4_096, 12)
+    if op == "rdma-read":
+        source = register(t, len(data), read=True, data=data)
+        now = response(link, ask(link, source.va, source.handle, len(data)), data)
+    else:
+        post_send(link, data, op, remote=(0x10000, 7) if op == "rdma-write" else None)
+        now = arrives(link, WRITE if op == "rdma-write" else SEND, data)
+    if len(data) // len(now.segments) < _FEW:
+        raise NotThere(f"the DUT sends {len(data)} bytes in {len(now.segments)} segments: no case has room for its longest message")
+
+
 def _free(t: Scenario, region: Region) -> None:
     """Give memory of such a size back before more is asked for."""
     t.call("VipDeregisterMem", mem=region.mem)
 
 
-def arrives(link: Link, kind: int, data: bytes) -> None:
+def arrives(link: Link, kind: int, data: bytes) -> Message:
     """A message of the DUT comes, and its Descriptor completes."""
     now = message(link, kind, data, "VITCP-2.2.2.1-06", "after VipPostSend")
     if link.reliable:
         acknowledge(link, now.number)
     sent(link)
+    return now
 
 
 #: Lengths of the segments of a Descriptor: with an empty one between, of one byte, of more than a segment of the wire, and as

@@ -20,7 +20,7 @@ from .connection import Link
 GUARD = 0xEE
 _BEHIND = 32  # guard bytes behind a posted buffer
 _READ_AT_ONCE = 30_000
-A_LITTLE = 100_000  # bytes of a stream that are taken at once where the tester does not take all
+A_LITTLE = 50_000  # bytes of a stream that are taken at once where the tester does not take all
 _PERIOD = 128 * 128 - 1  # the pattern repeats, and not at 2^16
 
 

@@ -93,7 +93,8 @@ def settings() -> Iterator[str]:
                "retry_us": (10_000, 2_800_000, 20_000_000), "cut": (1, 13), "security": (16,),
                "code_beside_good": (9,), "lingers": (300_000,), "response_segment": (333,), "keepalive": (200_000,),
                "recv_delay": (900_000,), "accept_delay": (900_000,), "request_delay": (900_000,), "refusal_delay": (900_000,),
-               "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "largest": (32_768, 0x8000_0000)}
+               "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "largest": (32_768, 0x8000_0000),
+               "connect_delay": (900_000,), "open_delay": (900_000,), "again_us": (0, 2_000_000), "flush_delay": (900_000,)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]
         yield from (f"{name}={value}" for value in found)

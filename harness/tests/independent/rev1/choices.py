@@ -15,6 +15,7 @@ CHOICES: Table = {
     "unreadable": ("discard|reject", "an IU with the other Device_Header: discarded, or P_RJT in class 2 (R20)"),
     "ro_on_empty": ("no|yes", "Relative Offset Present in frames without payload (R22)"),
     "frame_size": ("full|short|uneven", "payload of a frame: all that fits, half of it, or another size each time (FC-PH)"),
+    "empty_frames": ("no|last", "an IU of whole words ends with a frame without payload (FC-PH: a Data_Field of any length)"),
     "fill": ("zeros|rubbish", "fill bytes, which FC-PH gives no value"),
     "continue": ("unsaid|follows", "Continue Sequence Condition of a Sequence behind which another follows (FC-PH, a hint)"),
     "error_policy": ("multiple|single", "Abort Sequence Condition in the first frame of an Exchange (FC-PH: discard)"),
@@ -60,6 +61,7 @@ CHOICES: Table = {
         "lost|ignored", "the client takes the server's ABTS for the loss of its connection, or not (R01)"),
     "peer_resp1_addresses": (
         "own|mirror", "VI_LOC_ADDR and VI_REM_ADDR of a peer's RESP1: its own, or the request's swapped (R36)"),
+    "peer_again": ("no|at-once|soon", "a peer request that was refused with 02h or 04h is sent again while it waits (5.3.3)"),
     "t1_flush": ("yes|no", "posted Descriptors are flushed when the application's Timeout ends a setup (R37)"),
     # Disconnect
     "disconnect_unknown": ("zero|error", "VI_FLAGS of DISCONNECT_RESP for an unknown VI_HANDLE (R07)"),
@@ -79,6 +81,9 @@ CHOICES: Table = {
         "streams|one", "Messages of Reliable Reception are streamed, or sent one at a time (R25; one may warn)"),
     "message_ius": (f"{N}:1:8:1", "most SEND_RQST or WRITE_RQST IUs of a Message (6.1, 6.3)"),
     "iu_sizes": ("even|uneven", "IUs of a Message that has several: of one size, or the first of one frame (6.1, 6.3)"),
+    "send_copies": ("no|yes", "the bytes of a Message are copied when it is posted (VI-ARCH 2.1)"),
+    "placing": ("at-once|at-the-end", "an RDMA Write goes to memory IU by IU, or when it is whole (VI-ARCH 2.4)"),
+    "read_when": ("asked|sent", "the bytes of READ_RESP are those of memory when READ_RQST comes, or when it leaves (6.6)"),
     "refused_read_data": ("no|some", "payload of a READ_RESP that says RESP_ERR (6.6)"),
     "send_delay": (f"{N}:0:900000:0", "microseconds from VipPostSend until the Message is sent (VI-ARCH 2.1)"),
     "read_ius": (f"{N}:1:8:1", "most READ_RESP IUs of a Message (6.6)"),
@@ -102,8 +107,13 @@ CHOICES: Table = {
     "resolve": ("unknown|always", "whether the Host Addresses of the peer are known from the configuration (7.3)"),
     "farp_match": ("value|bit", "Match Address Code Points 05h to 07h are not answered, or are (R15)"),
     "farp_reply_name": ("port|zero", "Responding Port_Name of FARP-REPLY, which item 6 of 7.4 misprints (R15; zero may warn)"),
+    "farp_again": ("no|yes", "FARP-REQ is sent again while no FARP-REPLY comes (7.3 has no number)"),
+    "resolved": ("kept|asked-again", "a Host Address is resolved once, or for each setup (7.3)"),
     "short_discriminator": (
         "refuse|accept", "Discriminators under 16 bytes: the DUT protocol refuses them, 7.1 has 0 to 128"),
+    # What the application sees of an end
+    "flush_first": ("send|recv", "which queue is flushed first (VI-ARCH 2.1: each by itself)"),
+    "error_first": ("no|yes", "the error handler runs before the Descriptors are flushed, or behind it (VI-DG 3.3.5)"),
     # Resources
     "vis": (f"{N}:1:64:64", "VIs that can exist at the same time (max_vis)"),
     # Delays, in microseconds: all the time for which the other side waits, and no more

@@ -31,12 +31,23 @@ class PeerRequest:
 
     def __init__(self, peers: "Peers", vi: Rev1Vi, local: NetAddress, remote: NetAddress) -> None:
         self.peers, self.port, self.vi, self.local, self.remote = peers, peers.port, vi, local, remote
-        self.attempt = Attempt(self.port, vi, local, remote, True)
-        self.attempt.on_accept, self.attempt.on_refusal, self.attempt.on_lost = self._accepted, self._refused, self._lost
+        self.attempt = self._new_attempt()
         self.serving: Optional["ServerSetup"] = None
         self.result: Optional[Tuple[str, Optional[Attributes]]] = None
         self.calls: List[Call] = []
         self.t1: Optional[Timer] = None
+        self.tries = 0
+
+    def _new_attempt(self) -> Attempt:
+        attempt = Attempt(self.port, self.vi, self.local, self.remote, True)
+        attempt.on_accept, attempt.on_refusal, attempt.on_lost = self._accepted, self._refused, self._lost
+        return attempt
+
+    def _again(self) -> None:
+        """5.3.3: the other peer may wait by now."""
+        if self.waits and not self.attempt.open and self.vi.setup is self:
+            self.attempt = self._new_attempt()
+            self.attempt.send()
 
     def start(self, timeout: Optional[int]) -> None:
         """The VI goes to Pending Connect, the request out."""
@@ -118,6 +129,11 @@ class PeerRequest:
             self.finish("VIP_TIMEOUT")
         elif code in (DUPLICATE_06, DUPLICATE) and self.port.choose("duplicate") == "fails":
             self.finish("VIP_ERROR_RESOURCE")
+        elif code in (NO_WAITING, NO_DISCRIMINATOR) and self.port.choose("peer_again") == "soon":
+            self.port.clock.after(200_000, self._again)
+        elif code in (NO_WAITING, NO_DISCRIMINATOR) and self.port.choose("peer_again") == "at-once" and self.tries < 3:
+            self.tries += 1
+            self._again()
 
     def _lost(self) -> None:
         """No RESP1: the peer may still ask, or it is taken for unreachable."""

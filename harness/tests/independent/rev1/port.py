@@ -151,6 +151,8 @@ class Rev1Port(Base):  # type: ignore[misc]
             payload = payload[size:]
             if how == "uneven":
                 size = max(4, room if size == room // 2 & ~3 else room // 2 & ~3)
+        if found and iu.opcode not in ONE_FRAME and not len(found[-1]) % 4 and self.choose("empty_frames") == "last":
+            found.append(b"")
         return found or [b""]
 
     def _frame_of(self, exchange: Exchange, iu: Iu, piece: bytes, offset: int, count: int, ends: bool) -> Frame:

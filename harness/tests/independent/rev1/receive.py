@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Dict, List, Optional
+from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Tuple
 
 from ..message import LENGTH, PROTECTION, TRANSPORT, WRAP
 from ..wire import Frame
@@ -41,6 +41,7 @@ class Incoming:
     data: bytes = b""
     immediate: Optional[int] = None
     next_va: Optional[int] = None
+    held: List[Tuple[Region, int, bytes]] = field(default_factory=list)  # what is placed when the Message is whole
     refused: bool = False  # an RDMA Write that found no memory
 
 
@@ -149,15 +150,24 @@ class Receiver:
             region, at = where
             step = self.port.room(iu) if self.port.bad("ignores-rltv-off") else len(iu.payload)
             for start in range(0, len(iu.payload), step):
-                piece = iu.payload[start:start + step]
-                region.data[at:at + len(piece)] = piece[:len(region.data) - at]
+                incoming.held.append((region, at, iu.payload[start:start + step]))
+            if self.port.choose("placing") == "at-once":
+                self._put(incoming)
         else:
             incoming.refused = True
         return True
 
+    @staticmethod
+    def _put(incoming: Incoming) -> None:
+        for region, at, piece in incoming.held:
+            region.data[at:at + len(piece)] = piece[:len(region.data) - at]
+        incoming.held.clear()
+
     # Delivery
 
     def _deliver(self, vi: Rev1Vi, incoming: Incoming, initiative: bool = True) -> None:
+        if not incoming.refused:
+            self._put(incoming)
         flags, code = self._consume(vi, incoming)
         if vi.acknowledged and initiative:
             self._respond(vi, incoming, flags)
@@ -212,8 +222,17 @@ class Receiver:
             if port.bad("responds-twice"):
                 port.send_iu(incoming.exchange, iu)
 
-    def _send(self, exchange: Exchange, iu: Iu) -> None:
+    def _read_again(self, request: Iu, part: Iu, start: int) -> None:
+        """The bytes of memory as they are now."""
+        where = remote(self.memory, request.rmt_va, request.rmt_handle, request.word7)
+        if where:
+            begin = where[1] + start
+            part.payload = bytes(where[0].data[begin:begin + len(part.payload)])
+
+    def _send(self, exchange: Exchange, iu: Iu, fresh: Optional[Callable[[], None]] = None) -> None:
         """A Response; one that comes late only where the other side has not ended its Exchange."""
+        if fresh:
+            fresh()
         late = self.port.choose.number("response_delay") > 0
         if not late or self.port.theirs.get((exchange.peer, exchange.ox_id)) is exchange:
             self.port.send_iu(exchange, iu)
@@ -248,7 +267,8 @@ class Receiver:
         for start in range(0, max(1, len(data)), each):
             part = Iu(READ_RESP, vi.remote_handle or 0, flags, iu.msg_id, payload=data[start:start + each],
                       last=start + each >= len(data), cs_ctl=vi.cs_ctl, restart=port.choose("multi_iu_offset") == "restart")
-            later(port, "response_delay", partial(self._send, exchange, part))
+            fresh = partial(self._read_again, iu, part, start) if port.choose("read_when") == "sent" and not flags else None
+            later(port, "response_delay", partial(self._send, exchange, part, fresh))
 
     def forget(self, vi_number: int) -> None:
         """A new connection counts from the start: Rev1Vi.bind does it."""

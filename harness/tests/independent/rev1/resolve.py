@@ -44,6 +44,12 @@ class Resolver:
         else:
             self._open[host] = self.port.clock.after(self.port.r_a_tov, lambda: self._settle(host, None)), [(found, failed)]
             self._ask(host)
+            if self.port.choose.yes("farp_again"):
+                self.port.clock.after(self.port.r_a_tov // 4, lambda: self._again(host))
+
+    def _again(self, host: bytes) -> None:
+        if host in self._open and self.port.topology not in ("fabric", "public-loop"):
+            self._ask(host)
 
     def _ask(self, host: bytes) -> None:
         """7.3: the Name Server in lieu of FARP, where there is one."""
@@ -58,7 +64,7 @@ class Resolver:
             return
         timer, waiting = self._open.pop(host)
         timer.cancel()
-        if port_id is not None:
+        if port_id is not None and self.port.choose("resolved") == "kept":
             self.known[host] = port_id
         for found, failed in waiting:
             failed() if port_id is None else found(port_id)

@@ -96,6 +96,8 @@ class Sender:
             vi.complete("send", descriptor, [FLUSHED])
             return
         vi.waiting.append(descriptor)
+        if self.port.choose.yes("send_copies") and descriptor.op in ("send", "rdma-write") and not self._objection(vi, descriptor):
+            descriptor.copy = gather(self.port.receiver.memory, descriptor.segments)
         later(self.port, "send_delay", lambda: self._next(vi))
 
     def _next(self, vi: Rev1Vi) -> None:
@@ -116,7 +118,7 @@ class Sender:
         rdma_wrong = descriptor.op != "send" and descriptor.remote is None
         if descriptor.op not in OPCODES or rdma_wrong or (descriptor.op == "rdma-read" and not can_read):
             return FORMAT
-        if not accessible(self.port.receiver.memory, descriptor.segments):
+        if descriptor.copy is None and not accessible(self.port.receiver.memory, descriptor.segments):
             return PROTECTION
         return LENGTH if descriptor.room() > vi.attributes.max_transfer else None
 
@@ -163,7 +165,7 @@ class Sender:
     def _requests(self, vi: Rev1Vi, descriptor: Rev1Descriptor, msg_id: int) -> List[Iu]:
         """The IUs of one Send or RDMA Write, each of frames that SEQ_CNT can number (5.4)."""
         port, choose = self.port, self.port.choose
-        data = gather(port.receiver.memory, descriptor.segments)
+        data = descriptor.copy if descriptor.copy is not None else gather(port.receiver.memory, descriptor.segments)
         opcode = OPCODES[descriptor.op]
         room = port.room(Iu(opcode))
         frames = max(1, -(-len(data) // room))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
-from ..vi import Descriptor, Vi
+from ..vi import FLUSHED, Descriptor, Vi
 
 if TYPE_CHECKING:
     from .exchange import Exchange
@@ -17,6 +17,7 @@ class Rev1Descriptor(Descriptor):
 
     remote: Optional[Tuple[int, int]] = None
     exchange: Optional["Exchange"] = None
+    copy: Optional[bytes] = None  # of what it sends
     answer: Optional[List[str]] = None  # the errors of its Response, while one before it is still open
     data: bytearray = field(default_factory=bytearray)
 
@@ -47,6 +48,22 @@ class Rev1Vi(Vi):
             self.next_msg_id = 1 if self.port.bad("msg-id-starts-at-one") else 0
         self.expected, self.incoming, self.delivered = 0, None, {}
         self.outstanding, self.waiting = [], []
+
+    def fail(self, code: Optional[str] = None) -> None:
+        """To the Error state."""
+        first = code if self.port.choose.yes("error_first") else None
+        if first:
+            self.receiving = False
+            self.become("error")
+            self.port.notify("error", {"vi": self.number, "code": first})
+        super().fail(None if first else code)
+
+    def flush(self) -> None:
+        """All that is posted completes with Descriptor Flushed."""
+        for queue in ("send", "recv") if self.port.choose("flush_first") == "send" else ("recv", "send"):
+            for descriptor in self.queues[queue]:
+                if descriptor.status is None:
+                    self.complete(queue, descriptor, [FLUSHED])
 
     @property
     def reliable(self) -> bool:

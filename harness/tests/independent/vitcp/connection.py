@@ -793,6 +793,8 @@ class Connection:
         length = 0 if now.error and self.port.choose("error_length") == "zero" else now.total or 0
         if self.bad("told-length-is-zero"):
             length = 0
+        if self.port.choose("rest_of_receive") == "filled" and now.kind == SEND:
+            self.port.fill_rest(descriptor, now.total or 0)
         self.vi.complete("recv", descriptor, [now.error] if now.error else [], length)
         if self.bad("completes-twice"):
             descriptor.status = None
@@ -887,7 +889,9 @@ class Connection:
         if segment.flags & TRANSMIT_ERROR and not self.bad("transmit-error-ignored"):
             wrong = True
         if not wrong:
-            self.port.scatter(descriptor, segment.offset, segment.payload)
+            now.held.append((segment.offset, segment.payload))
+            if self.port.choose("placing") == "at-once" or segment.flags & END:
+                self.put_held(now)
             now.last_offset = end
             if self.bad("read-completes-early"):
                 self.vi.finish(descriptor, [])

@@ -85,6 +85,21 @@ class Port:
             self.notify("stream.refused", {"stream": name})
             return
         stream = self.streams[name] = Stream(self, name, local, remote)
+        self.after("open_delay", lambda: self.opened(stream))
+
+    def after(self, choice: str, act: Callable[[], None]) -> None:
+        """Now, or after the time that is chosen."""
+        delay = self.choose.number(choice)
+        if delay:
+            self.clock.after(delay, act)
+        else:
+            act()
+
+    def opened(self, stream: Stream) -> None:
+        """TCP has been accepted."""
+        if self.streams.get(stream.name) is not stream:
+            return
+        name = stream.name
         self.notify("stream.opened", {"stream": name, **({"timestamps": False} if self.bad("no-timestamps") else {})})
         stream.opened()
         Passive(self, stream)
@@ -176,7 +191,7 @@ class Port:
         unreliable = not vi.attributes.reliable and not self.bad("asks-at-unreliable")
         if descriptor.op == "rdma-read" and (unreliable or descriptor.immediate is not None):
             return "VIP_STATUS_FORMAT_ERROR"
-        for mem, offset, length in descriptor.segments:
+        for mem, offset, length in descriptor.segments if descriptor.copy is None else ():
             region = self.memory.get(mem)
             if (region is None or offset + length > len(region.data)) and not self.bad("source-not-checked"):
                 return "VIP_STATUS_PROTECTION_ERROR"
@@ -186,6 +201,8 @@ class Port:
         """Bytes of a Descriptor's segments; None when memory has gone (V44)."""
         if self.bad("no-payload"):
             return bytes(size)
+        if descriptor.copy is not None:
+            return descriptor.copy[begin: begin + size]
         found, at = bytearray(), 0
         most = 16 if self.bad("segments-beyond-16-lost") else None
         for mem, offset, length in descriptor.segments[::-1 if self.bad("gathers-backwards") else 1][:most]:
@@ -200,6 +217,15 @@ class Port:
                 found += bytes(last - first) if region is None else region.data[offset + first - at: offset + last - at]
             at += length
         return bytes(found)
+
+    def fill_rest(self, descriptor: Descriptor, begin: int) -> None:
+        """What was posted beyond the message holds anything (VI-DG 5.5)."""
+        at = 0
+        for mem, offset, length in descriptor.segments:
+            region, first = self.memory.get(mem), max(begin - at, 0)
+            if region is not None and first < length and offset + length <= len(region.data):
+                region.data[offset + first: offset + length] = b"\x6B" * (length - first)
+            at += length
 
     def scatter(self, descriptor: Descriptor, begin: int, data: bytes) -> bool:
         """Put bytes into a Descriptor's segments; False when memory has gone."""

@@ -40,7 +40,7 @@ def setup_of(port: "Port", vi: Vi, calling: bytes, called: bytes, mtu: int, peer
     flags |= (wire.READ_ENABLE if mine.read else 0) | (wire.PEER if peer else 0)
     if port.choose.yes("flow_control"):
         flags |= wire.FLOW_CONTROL
-    window = port.choose.number("read_window") if mine.read else 0
+    window = port.choose.number("read_window") if mine.read or port.choose("window_without_read") == "told" else 0
     security = bytes(0xC0 | n & 0x3F for n in range(port.choose.number("security")))
     if port.choose("behind_discriminator") == "zeros":
         return Setup(flags, mtu, calling, window, called, security=security)
@@ -52,7 +52,8 @@ def ce(port: "Port", kind: int, setup: Optional[Setup], vi: Optional[Vi] = None)
     early = port.choose("early_posts") == "counted"
     count = len(vi.open("recv")) if vi is not None and early and port.choose("first_count") == "setup" else 0
     end = wire.END if port.choose("end_of_nop") == "set" else 0
-    return Segment(kind, port.first_number(vi), flags=end, rx=count, setup=setup)
+    ack = 0x77665544 if port.choose("refusal_fields") == "rubbish" else 0
+    return Segment(kind, port.first_number(vi), flags=end, rx=count, setup=setup, ack=ack)
 
 
 class Active:
@@ -69,7 +70,7 @@ class Active:
         self.timer = None if limit is None else port.clock.after(limit, self.timeout)
         vi.attempt = self
         vi.become("pending-connect")
-        self.connect()
+        port.after("connect_delay", self.connect)
 
     def connect(self) -> None:
         """Set up TCP (Connecting)."""
@@ -137,7 +138,7 @@ class Active:
         if self.port.choose("reestablish") == "no":
             self.end("VIP_NOT_REACHABLE")
         elif not self.port.bad("no-new-attempt"):
-            self.again(self.port.choose.number("retry_us") if self.peer else 50_000)
+            self.again(self.port.choose.number("retry_us" if self.peer else "again_us"))
 
     def again(self, us: int) -> None:
         """A new attempt after a while."""
@@ -320,8 +321,16 @@ class Passive:
         stream.on_segment, stream.on_end = self.segment, self.ended
         stream.on_rubbish = lambda why: self.close()
         self.timer = port.clock.after(port.incoming_timeout, self.timeout)
+        if port.choose("incoming_timer") == "last-byte":
+            stream.on_bytes = self.hear
         if port.bad("greets"):
             stream.write(ce(port, NO_MATCH, Setup()))
+
+    def hear(self) -> None:
+        """A byte has come: the time begins anew."""
+        if self.theirs is None and not self.over:
+            self.timer.cancel()
+            self.timer = self.port.clock.after(self.port.incoming_timeout, self.timeout)
 
     def timeout(self) -> None:
         """No Connect Request in time (Incoming)."""
@@ -501,7 +510,12 @@ class Passive:
         theirs = self.theirs or Setup()
         mine = Setup(theirs.attributes, theirs.mtu, theirs.calling[:16], 0, theirs.called[:16]) if full else None
         self.stream.held = False
-        self.stream.write(ce(self.port, kind, mine))
+        refusal = ce(self.port, kind, mine)
+        if self.port.choose("refusal_fields") == "rubbish":
+            refusal.rx = 0x4321
+            if mine is not None:
+                mine.attributes, mine.mtu, mine.window, mine.calling, mine.called = 0x1F, 0xFFFFFFFF, 0xBEEF, b"", bytes(16)
+        self.stream.write(refusal)
         if self.port.bad("nop-behind-refusal"):
             self.stream.write(Segment(wire.NOP))
         if not self.port.bad("tcp-stays-open-after-refusal"):

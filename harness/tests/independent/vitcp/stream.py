@@ -41,6 +41,7 @@ class Stream:
         self.on_rubbish: Callable[[str], None] = lambda why: self.close()
         self.on_end: Callable[[str], None] = lambda how: self.close()
         self.on_room: Callable[[], None] = lambda: None
+        self.on_bytes: Callable[[], None] = lambda: None
 
     def opened(self) -> None:
         """TCP is established."""
@@ -147,6 +148,7 @@ class Stream:
         if self.closing or not self.is_open:
             return
         self._in += data
+        self.on_bytes()
         self._grant(len(data))
         self.feed()
 
@@ -186,6 +188,8 @@ class Stream:
 
     def finished(self, how: str) -> None:
         """The other side is at its end."""
+        if not self.is_open:
+            self.port.forget(self)
         if self.ended or not self.is_open:
             return
         self.ended = True

@@ -77,6 +77,7 @@ class Descriptor:
     length: int = 0
     started: bool = False
     rests: bool = False  # it has not been taken up, or is done and has not been told of
+    copy: Optional[bytes] = None  # of what it sends
     named: List[str] = field(default_factory=list)  # its operation, where it is not that of the queue
 
     def room(self) -> int:
@@ -106,6 +107,7 @@ class Vi:
     next_number: int = 0  # Message Number behind the last one sent
     left_open: Any = None  # by the connection before: the message that had not come whole
     left_reads: int = 0  # and its reads
+    flushes_later: int = 0  # connections it has had, where it is in Error and what is posted has not been flushed yet
     sticks: bool = False  # it does not leave Error, for a fault
     first_size: int = 0  # agreed on the first connection, for a fault
     queues: Dict[str, List[Descriptor]] = field(default_factory=lambda: {"send": [], "recv": []})
@@ -160,24 +162,41 @@ class Vi:
 
     def flush(self, *queues: str, first: str = FLUSHED) -> None:
         """All that is posted completes with Descriptor Flushed; what is done and was not told of completes well."""
-        for queue in queues or ("send", "recv"):
+        order = -1 if self.port.choose("flush_first") == "recv" else 1
+        for queue in (queues or ("send", "recv"))[::order]:
             told = True
             for descriptor in self.open(queue):
                 told = self.port.bad("flushed-as-good") or (told and descriptor.ready is not None)
                 self.complete(queue, descriptor, (descriptor.ready or []) if told else [first])
                 first = first if told else FLUSHED
 
-    def fail(self, code: Optional[str], lost: bool = True) -> None:
+    def fail(self, code: Optional[str]) -> None:
         """To the Error state; `code` says why, and that the connection is lost is said as well, or alone."""
         if self.state == "error":
             return
         if not self.port.bad("stays-connected"):
             self.become("error")
         self.connection = None
+        if self.port.choose.number("flush_delay"):
+            self.flushes_later = connections = self.connections
+            self.port.after("flush_delay", lambda: self.failed(code) if self.flushes_later == connections else None)
+        else:
+            self.failed(code)
+
+    def failed(self, code: Optional[str]) -> None:
+        """What was posted is flushed, and the application is told."""
+        self.flushes_later = 0
+        if self.port.choose.yes("error_first"):
+            self.say(code)
         if not self.port.bad("no-flush"):
             transport = code is None and self.port.choose("lost_status") == "transport"
             queues = ("send",) if self.port.bad("close-without-flush") else ()
             self.flush(*queues, first="VIP_STATUS_TRANSPORT_ERROR" if transport else FLUSHED)
+        if not self.port.choose.yes("error_first"):
+            self.say(code)
+
+    def say(self, code: Optional[str]) -> None:
+        """The error handler."""
         how = self.port.choose("lost")
         codes = [code] if code else ["VIP_ERROR_CONN_LOST"]
         if code and how != "specific":

@@ -210,6 +210,7 @@ class Vipl:
             connection, vi.connection = vi.connection, None
             connection.disconnect()
         kept = {"disconnect-keeps-receives": "recv", "disconnect-keeps-sends": "send"}.get(self.port.faults.name or "")
+        vi.flushes_later = 0
         vi.flush(*[queue for queue in ("send", "recv") if queue != kept])
         if not vi.sticks:
             vi.become("idle")
@@ -302,13 +303,15 @@ class Vipl:
         if self.port.bad("sends-flush-receives"):
             vi.flush("recv")
         vi.queues["send"].append(descriptor)
+        if self.port.choose.yes("send_copies") and descriptor.op != "rdma-read" and not self.port.problem_with(vi, descriptor):
+            descriptor.copy = self.port.gather(vi, descriptor, 0, descriptor.room())
         delay = self.port.choose.number("send_delay")
         if vi.connection is not None and delay:
             descriptor.rests = True
             self.port.clock.after(delay, lambda: self._take_up(vi, descriptor))
         elif vi.connection is not None:
             vi.connection.pump()
-        elif vi.state == "error" and self.port.bad("keeps-in-error"):
+        elif vi.flushes_later or (vi.state == "error" and self.port.bad("keeps-in-error")):
             pass
         elif vi.state == "error" or self.port.bad("idle-send-succeeds"):
             vi.complete("send", descriptor, [] if self.port.bad("idle-send-succeeds") else [FLUSHED])
@@ -330,7 +333,7 @@ class Vipl:
         vi.queues["recv"].append(descriptor)
         if descriptor.op != "recv":
             vi.complete("recv", descriptor, ["VIP_STATUS_FORMAT_ERROR"])
-        elif vi.state == "error" and not self.port.bad("keeps-in-error"):
+        elif vi.state == "error" and not (vi.flushes_later or self.port.bad("keeps-in-error")):
             vi.complete("recv", descriptor, [FLUSHED])
         elif vi.connection is not None and self.port.choose.number("recv_delay"):
             descriptor.rests = True
