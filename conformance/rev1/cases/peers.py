@@ -78,6 +78,8 @@ def refused(t: Scenario, setup: Setup, code: int, requirement: str, tolerated: O
         Variant("tester-late/no-match", {"what": "first", "code": NO_MATCH}),
         Variant("tester-late/local-discriminators-differ",
                 {"what": "first", "code": NO_WAITING, "tester_discriminator": OTHER_DISCRIMINATOR}),
+        Variant("tester-late/dut-lower", {"what": "first", "code": NO_WAITING}, "not loopback",
+                {"host": ["0000000000000000000000000a000001"], "peer": {"host": ["0000000000000000000000000a000002"]}}),
         Variant("tester-late/class2", {"what": "first", "code": NO_WAITING}, "class2", {"class": 2}),
         Variant("reserved-code-08", {"what": "reserved", "code": 0x08}),
         Variant("reserved-code-ff", {"what": "reserved", "code": 0xFF}),
@@ -117,14 +119,30 @@ def late(t: Scenario) -> None:
 
 def _later(t: Scenario, first: Setup) -> Setup:
     """The request of the tester, whose application has called by now. The Discriminators of the two LocalAddr may differ (4.2)."""
+    if t.peek(["CONNECT_RQST"]):
+        return _asked_again(t, first)
     own = t.params.get("tester_discriminator")
     fields: dict[str, Any] = {"VI_LOC_ADDR": net_address(tester_host(t), own)} if isinstance(own, bytes) else {}
     other = send_rqst(t, PEER_TO_PEER, **fields)
     other.vi, other.call = first.vi, first.call
+    t.owed(lambda: t.peek(["CONNECT_RESP1"], other.exchange) is not None)
+    resp1 = t.peek(["CONNECT_RESP1"], other.exchange)
+    if resp1 is not None and resp1.dh("REASON") == CONCURRENT and t.peek(["CONNECT_RQST"]):
+        refused(t, other, CONCURRENT, "REV1-5.3.4-02")
+        return _asked_again(t, first)
     accepted(t, other, "REV1-5.3.3-02")
     send_resp2(t, other)
     connected(t, other, "REV1-5.3.3-02")
     return other
+
+
+def _asked_again(t: Scenario, first: Setup) -> Setup:
+    """A Peer that was refused may ask again before the other one does, as often as it likes (5.3.3)."""
+    rqst = t.expect("CONNECT_RQST", "REV1-5.3.3-02", why="again")
+    check_rqst(t, rqst, PEER_TO_PEER)
+    setup = originated(t, first.vi, first.call, rqst)
+    finish_peer(t, setup)
+    return setup
 
 
 # ---- two Peers that ask at once ----
