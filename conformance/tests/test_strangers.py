@@ -51,6 +51,11 @@ def test_whose_timer_of_incoming_ends_a_request_that_waited_too_long_is_not_accu
     assert verdict("vitcp", settings, 70170, variant) is Verdict.INCONCLUSIVE
 
 
+def test_a_refused_peer_may_ask_again_at_once() -> None:
+    """5.3.3: also where its Host Address is the lower one, so that it refuses the tester's request while its own is open."""
+    assert verdict("rev1", ["peer_again=at-once"], 1, "R1.5.3.3.a/tester-late/dut-lower") is Verdict.PASS
+
+
 #: Segments of a few bytes, in small pieces, make megabytes of the DUT protocol: no flood, and no message of megabytes.
 @pytest.mark.parametrize(("variant", "settings", "ends"), [
     ("dut-client/rr/one-segment", "response_segment=20,cut=40,told=0,sent=200000,heard=30000", Verdict.PASS),

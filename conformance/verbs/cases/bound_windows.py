@@ -175,17 +175,18 @@ def in_order(t: Verbs, p: Pair, mem: Mem) -> None:
 
 
 def rebound(t: Verbs, p: Pair, mem: Mem) -> None:
-    """Bound, released, bound to another part by a new key: the new one serves, the old one does not."""
+    """Bound, released, bound to a part of another region by a new key: the new one serves, the old one does not."""
     mw, first = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
     allowed(t, p, "write", seen(mem, first.rkey, mem.va), "7.10.2-01")
     if not released(t, p.b, mw, first.rkey):
         t.skip("windows cannot be made Invalid without being deallocated (B64)")
-    second = bind(p.b, mw, mem, 2048, 1024, access=BOTH)
+    other = region(t)
+    second = bind(p.b, mw, other, 2048, 1024, access=BOTH)
     if not t.require(second.good, "7.10.4-03", "binding a window that was made Invalid", second.status, OK):
         return
-    allowed(t, p, "write", seen(mem, second.rkey, mem.va), "7.10.4-03", 2048)
-    mem.write(bytes([mem.fill]) * 256, 2048)
     mem.write(bytes([mem.fill]) * 256, 0)
+    allowed(t, p, "write", seen(other, second.rkey, other.va), "7.10.4-03", 2048)
+    t.require(mem.untouched(), "7.10.4-03", "the region that the window had before", "changed", "as it was")
     if first.rkey != second.rkey:
         denied(t, p, "write", mem.remote(0, rkey=first.rkey), "7.10.2-16", "a write by the STag of the bind before", region=mem)
 

@@ -180,11 +180,14 @@ def invalidated(make: Make) -> None:
     for wr_id in (2, 3):
         right.post("LOCAL_INV", [], wr_id, invalidate=window.rkey)
         same(right.sent(), [(wr_id, SUCCESS)])
+    first, window.buffer = window.buffer, Buffer(pair.agent, right.pd, 128)
     window.bound(rkey=(window.rkey & ~0xff) | ((window.rkey + 1) & 0xff))
     window.rkey = (window.rkey & ~0xff) | ((window.rkey + 1) & 0xff)
     same(window.write(), [(7, SUCCESS)])
+    same(window.buffer.get(8, 16), "a1" * 8)
     right.post("LOCAL_INV", [], 4, invalidate=window.rkey)
     same(right.sent(), [(4, SUCCESS)])
+    window.buffer = first
     window.buffer.put("00" * 128)
     other = pair.agent.verb("RegisterMr", pd=right.pd, mem=window.buffer.mem, access=FULL)
     right.post("LOCAL_INV", [], 5, invalidate=window.buffer.rkey)

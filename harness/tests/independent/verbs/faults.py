@@ -271,6 +271,7 @@ FAULTS: List[Fault] = [
     Fault("window-right-unchecked", "VERBS-7.10.2-11", BOTH, "the rights of a window are not checked"),
     Fault("window-write-implied", "VERBS-7.10.2-11", BOTH, "a window always gives remote write"),
     Fault("window-needs-region-right", "VERBS-7.10.6.2-01", BOTH, "a window gives only what its region gives"),
+    Fault("window-keeps-its-region", "VERBS-7.10.4-03", BOTH, "a window that is bound to another region stays with the first one"),
     Fault("window-old-key-works", "VERBS-7.10.2-16", BOTH, "the key before the bind still works"),
     Fault("window-lingers", "VERBS-7.10.4.1-02", BOTH, "a deallocated window still works"),
     Fault("bound-window-not-freed", "VERBS-7.9-07", BOTH, "a bound window cannot be deallocated"),

@@ -70,6 +70,7 @@ class Window:
         self.region: Optional[Region] = None
         self.qp: Optional["Qp"] = None
         self.start = self.base = self.length = self.rights = 0
+        self.first: Optional[Region] = None  # that it was bound to, for a fault
 
     def loose(self) -> None:
         """Invalid, and bound to nothing."""
@@ -307,6 +308,9 @@ class Stags:
         window.qp = qp
         window.start, window.length = bind["addr"], bind["length"]
         window.base = 0 if bind["access"] & ZERO_BASED else bind["addr"]
+        if fault == "window-keeps-its-region":
+            window.first = window.first or bind["mr"]
+            window.region, window.start = window.first, window.first.base + bind["addr"] - bind["mr"].base
         window.rights = bind["access"] & ANY_REMOTE
         if fault == "window-write-implied":
             window.rights |= REMOTE_WRITE

@@ -103,6 +103,7 @@ SEEN: Dict[str, str] = {
     "bind-bound-window": "binds_refused",
     "window-end-plus-one": "windows",
     "window-write-implied": "windows",
+    "window-keeps-its-region": "invalidated",
     "window-old-key-works": "windows",
     "bound-window-not-freed": "window_keeps_its_region",
     "invalidate-no-effect": "invalidated",
