@@ -116,7 +116,8 @@ def completes(t: Scenario) -> None:
         return
     no_completion(link, "send", "VITCP-3.1-40", "before any ACK", t.nop_bound_us // 4)
     t.on_purpose("VITCP-3.1-34")
-    nop(link, ack=(last.number + 1000) & MASK32)
+    for other in ((last.number + 1000) & MASK32, last.number ^ 0x10000, last.number ^ 0x80000000):
+        nop(link, ack=other)
     no_completion(link, "send", "VITCP-3.1-40", "by the ACK of something else", t.nop_bound_us // 4)
     link.acknowledged = last.number
     if by in ("nop", "cumulative"):

@@ -145,6 +145,7 @@ _MATCHES: dict[str, tuple[bytes, int, bytes, bool]] = {
     "sixteenth-byte": (b"sixteen-bytes-ok", 16, b"sixteen-bytes-oK", False),
     "empty": (b"", 0, b"", True),
     "empty-against-some": (_FIELD, 0, b"", False),
+    "some-against-empty": (b"", 8, _FIELD, False),
     "length-17": (b"sixteen-bytes-ok", 17, b"sixteen-bytes-ok", False),
     "length-ffff": (b"sixteen-bytes-ok", 0xFFFF, b"sixteen-bytes-ok", False),
 }

@@ -6,7 +6,7 @@ from typing import Sequence
 
 from fcvi.engine.case import Variant, case
 from fcvi.vitcp.scenario import Scenario
-from fcvi.vitcp.wire import ACCEPT, READ_REQUEST, SEND, WRITE
+from fcvi.vitcp.wire import ACCEPT, NO_MATCH, READ_REQUEST, SEND, WRITE
 
 from conformance.vitcp.steps.connection import (
     CLIENT, RECEPTION, REGISTRY, UNRELIABLE, Link, address, connect, connect_request, create, default_level, host, opened,
@@ -210,14 +210,14 @@ def not_before(t: Scenario) -> None:
     "TCP.4.d",
     "Timers that are over",
     clause="1, 4.2, 4.3",
-    requirements=["VITCP-1-01", "VITCP-4.2-08", "VITCP-4.3-09"],
-    errata=["V81"],
+    requirements=["VITCP-1-01", "VITCP-4.2-08", "VITCP-4.3-06", "VITCP-4.3-09"],
+    errata=["V35", "V81"],
     applies="tcp",
     variants=[Variant("wait", {"what": "wait"}, "server"), Variant("pending-accept", {"what": "pending"}, "server"),
               Variant("connected", {"what": "connected"}, "client")],
 )  # fmt: skip
 def timers(t: Scenario) -> None:
-    """VipConnectWait returns when its time is over. The timer of Incoming ends with the Connect Request, that of VipConnectRequest
+    """VipConnectWait returns when its time is over, and matches nothing from then on. The timer of Incoming ends with the Connect Request, that of VipConnectRequest
     with the connection: neither ends what comes then. A device may end a request that its application leaves waiting; its
     VipConnectAccept then fails.
     """
@@ -229,7 +229,13 @@ def timers(t: Scenario) -> None:
         t.require(not call.done, "VITCP-1-01", "VipConnectWait ended before its time", f"{t.now_us - call.started_us} us",
                   f"{t.r_a_tov_us} us")  # fmt: skip
         t.finish(call, "VITCP-1-01", returns="VIP_TIMEOUT")
-        alive(connect(t))
+        vi = create(t)
+        wait_for_call(t, b"somebody else")  # whatever makes the port listen (V35)
+        stream = opened(t)
+        t.send(stream, connect_request(t, called=b"nobody asks for"))
+        t.expect(NO_MATCH, "VITCP-4.3-06", stream=stream, why="though VipConnectWait has ended")
+        t.expect_end(stream, "VITCP-4.3-06", why="after Connect No Match")
+        alive(connect(t, vi=vi))
     elif what == "connected":
         link = connect(t, CLIENT)
         t.wait(4 * t.r_a_tov_us + 2 * t.nop_bound_us)  # the time that the call has had, and more

@@ -229,8 +229,9 @@ def refused(t: Scenario) -> None:
     requirements=["VITCP-4.3-01", "VITCP-4.3-06"],
     errata=["V35", "V70"],
     applies="tcp and server",
-    variants=[Variant("nobody-waits", {"waits": False}), Variant("another-discriminator", {"waits": True})],
-)
+    variants=[Variant("nobody-waits", {"waits": False}), Variant("another-discriminator", {"waits": True}),
+              Variant("after-a-connection", {"waits": False, "after": True})],
+)  # fmt: skip
 def no_match(t: Scenario) -> None:
     """After VipCreateVi TCP is accepted, without any VipConnectWait too; a Connect Request that matches nothing gets Connect No
     Match, then the end of TCP.
@@ -238,6 +239,10 @@ def no_match(t: Scenario) -> None:
     vi = create(t)
     waits = bool(t.params["waits"])
     row = "VITCP-4.3-06" if waits else "VITCP-4.3-01"
+    if t.params.get("after"):
+        link = connect(t, SERVER, vi=vi)
+        t.call("VipDisconnect", vi=vi)
+        t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after VipDisconnect")
     if waits:
         wait_for_call(t)
     stream = t.open()

@@ -58,8 +58,8 @@ _WAYS = {
     "TCP.2.2.2.2.2.d",
     "RDMA that must not reach memory",
     clause="2.2.2.1, 2.2.2.2.2",
-    requirements=["VITCP-2.2.2.1-02", "VITCP-2.2.2.2.2-08", "VITCP-2.2.2.2.2-09", "VITCP-2.2.2.2.2-10"],
-    errata=["V71", "V82"],
+    requirements=["VITCP-1-01", "VITCP-2.2.2.1-02", "VITCP-2.2.2.2.2-08", "VITCP-2.2.2.2.2-09", "VITCP-2.2.2.2.2-10"],
+    errata=["V71", "V75", "V82"],
     applies="tcp",
     variants=with_each(roles("rdma_write"), "op", {"write": "write"}) and [
         v for op, item in (("write", "rdma_write"), ("read", "rdma_read"))
@@ -129,8 +129,16 @@ def protected(t: Scenario) -> None:
                      "an error"):
         return
     t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error on a reliable connection")
+    _told(t, vi, "VIP_ERROR_RDMAR_PROT" if reading else "VIP_ERROR_RDMAW_PROT")
     if level == RECEPTION:
         kinds = [r.pdu.error for r in reports]
         seen = [t.numbers.error_of(kind) for kind in kinds]
         t.require(MEMORY_PROTECTION in kinds, "VITCP-3.1-53", "the VI Error Type of the report", seen or "no report",
                   t.numbers.error_of(MEMORY_PROTECTION))
+
+
+def _told(t: Scenario, vi: int, code: str) -> None:
+    """VI-DG 3.8.1 has a code for each operation; VIP_ERROR_CONN_LOST may stand beside it or in its place (V75)."""
+    t.owed(lambda: any(of == vi for of, _ in t.errors))
+    others = [told for of, told in t.errors if of == vi and told not in (code, "VIP_ERROR_CONN_LOST")]
+    t.require(not others, "VITCP-1-01", "VipErrorCallback", others, f"{code} or VIP_ERROR_CONN_LOST")

@@ -540,6 +540,8 @@ class Connection:
         numbers = [one.number for one in self.unacked]
         if segment.is_code and self.bad("is-code-is-error"):
             segment.error = DESCRIPTOR_ERROR
+        if self.bad("acks-of-16-bits"):
+            segment.ack = next((number for number in numbers if number & MASK16 == segment.ack & MASK16), segment.ack)
         if segment.ack not in numbers:
             if self.bad("any-ack-completes") and self.unacked:
                 self.acked(self.unacked.pop(0))
@@ -730,7 +732,8 @@ class Connection:
                 if self.bad("protection-reported-as-descriptor"):
                     self.not_good(now, DESCRIPTOR_ERROR, "VIP_ERROR_RDMAW_PROT")
                 else:
-                    self.not_good(now, MEMORY_PROTECTION, "VIP_ERROR_RDMAW_PROT")
+                    code = "VIP_ERROR_RDMAR_PROT" if self.bad("write-error-told-as-read-error") else "VIP_ERROR_RDMAW_PROT"
+                    self.not_good(now, MEMORY_PROTECTION, code)
                 return False
             now.error = "VIP_STATUS_RDMA_PROT_ERROR"
             return True
@@ -995,6 +998,7 @@ class Connection:
     def disconnect(self) -> None:
         """VipDisconnect."""
         self.leave("disconnect-ends-all-vis")
+        self.port.listening = not self.bad("deaf-after-a-close")
         self.over = True
         if not self.bad("disconnect-leaves-tcp"):
             self.stream.close()

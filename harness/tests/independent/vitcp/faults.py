@@ -427,6 +427,10 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "matches-up-to-a-zero": ("3.2-09", "Discriminators are compared up to a zero byte"),
     "timeout-ends-a-connection": ("4.2-08 4.2-06 2.2.2.2.2-04 4.2-07",
                                   "the time of VipConnectRequest ends the connection that it has made"),
+    "ended-wait-matches": ("4.3-06", "a VipConnectWait that has timed out still matches"),
+    "deaf-after-a-close": ("4.3-01", "the port does not listen once a connection was closed"),
+    "empty-wait-matches-anything": ("3.2-09", "a VipConnectWait with an empty Discriminator matches any"),
+    "write-error-told-as-read-error": ("1-01", "VIP_ERROR_RDMAR_PROT for an RDMA Write"),
     "wait-for-ever": ("1-01", "VipConnectWait does not end with its time"),
     # what one message, VI or connection leaves to the next
     "offset-goes-on": ("3.1-13", "Data Offset of a message begins where the one before ended"),
@@ -485,6 +489,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "ack-only-in-nop": ("3.1-38 3.1-40", "an ACK in a data segment completes nothing"),
     "ack-not-in-nop": ("3.1-38 3.1-40", "an ACK in a NOP completes nothing"),
     "ack-not-cumulative": ("3.1-40", "an ACK completes just its own message"),
+    "acks-of-16-bits": ("3.1-40", "an ACK is compared in 16 bits"),
     "any-ack-completes": ("3.1-40", "any ACK completes a Send"),
     "completes-when-sent": ("3.1-40", "Sends complete before the ACK at Reliable Reception"),
     "read-completes-by-ack": ("3.1-41", "an ACK completes a read"),

@@ -289,7 +289,8 @@ class Wait:
         """Nobody came."""
         if self.port.bad("wait-for-ever"):
             return
-        self.port.waits.remove(self)
+        if not self.port.bad("ended-wait-matches"):
+            self.port.waits.remove(self)
         self.call.reply("VIP_TIMEOUT")
 
     def give(self, passive: "Passive") -> None:
@@ -405,7 +406,7 @@ class Passive:
         """Whether a Discriminator matches."""
         if self.port.bad("whole-field-matched") and self.request is not None:
             return self.theirs is not None and own.ljust(16, b"\0") == self.theirs.called_field
-        if self.port.bad("matches-anything"):
+        if self.port.bad("matches-anything") or (not own and self.port.bad("empty-wait-matches-anything")):
             return True
         if self.port.bad("matches-a-prefix"):
             return own[: len(called)] == called or called[: len(own)] == own
