@@ -297,14 +297,15 @@ def reported(t: Scenario) -> None:
     "TCP.3.1.m",
     "Unreliable Delivery",
     clause="3.1",
-    requirements=["VITCP-3.1-45", "VITCP-3.1-55", "VITCP-3.1-56"],
+    requirements=["VITCP-1-01", "VITCP-3.1-45", "VITCP-3.1-55", "VITCP-3.1-56"],
     errata=["V52"],
     applies="tcp and unreliable_delivery",
     variants=roles_and_levels((UNRELIABLE,)),
 )
 def unreliable(t: Scenario) -> None:
     """ACKs and error reports of the tester change nothing, and the DUT reports no error though a message fails: one that finds no
-    Descriptor, one that is too long for it. Either may be lost (VI-ARCH 2.5.1).
+    Descriptor, one that is too long for it, an RDMA Write to memory that is not there. Any may be lost, and none ends the connection
+    (VI-ARCH 2.5.1).
     """
     link = connect(t, flow=False)  # with flow control the tester had to wait for a Descriptor
     t.on_purpose("VITCP-3.1-55")
@@ -316,19 +317,26 @@ def unreliable(t: Scenario) -> None:
         t.require(done.good, "VITCP-3.1-56", "an error report at Unreliable Delivery counts", sorted(done.status), "no error bit")
         check_state(t, link.vi, CONNECTED, "VITCP-3.1-56")
     send(link, segments(link, pattern(30)))  # no Descriptor: lost
+    _stays(t, link, "a Send that finds no Descriptor")
+    if t.pics["rdma_write"]:
+        write(link, Region(0, 0x1000, 0x7FFFFFF1, 30), pattern(30))
+        _stays(t, link, "an RDMA Write to memory that is not there")
     post_receive(link, 29)
     send(link, segments(link, pattern(30)))  # too long for it
-    t.wait(t.nop_bound_us // 4)
+    _stays(t, link, "a Send that is too long")
     taken = t.completed(link.vi, "recv")[link.completions["recv"] :]
     t.require(not any(c.good for c in taken), "VITCP-3.1-55", "a Send that is too long completes well", "good", "an error, or none")
     t.control("messages were sent")
-    if _still(t, link) and taken:
+    if taken:
         link.completions["recv"] += len(taken)
         alive(link)
 
 
-def _still(t: Scenario, link: Link) -> bool:
-    return bool(t.call("VipQueryVi", vi=link.vi).text("State") == CONNECTED)
+def _stays(t: Scenario, link: Link, what: str) -> None:
+    """No error in the processing of a message breaks an unreliable connection (VI-ARCH 2.5.1)."""
+    t.wait(t.nop_bound_us // 4)
+    t.require(not link.stream.over, "VITCP-1-01", f"the connection ends by {what}", "closed", "open")
+    check_state(t, link.vi, CONNECTED, "VITCP-1-01")
 
 
 __all__ = ["Variant", "response", "roles", "wire"]

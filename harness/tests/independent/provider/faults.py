@@ -374,7 +374,21 @@ def _misfit_stays(agent: Any) -> None:
     agent.connecting.peer_request = request
 
 
+def _writes_need_room(agent: Any) -> None:
+    """The bytes of an RDMA Write with Immediate Data have to fit into the receive that it takes, too."""
+    transfer, real = agent.transfer, agent.transfer._consume
+
+    def consume(vi: Any, form: Any, data: bytes, refused: Any) -> Any:
+        work = next((work for work in vi.receive.work if not work.status), None)
+        there = transfer.read(vi, work, False) if work is not None and form.op == c.CONTROL_WRITE else None
+        if there is not None and len(data) > sum(segment.length for segment in there.segments):
+            refused = c.LENGTH
+        return real(vi, form, data, refused)
+    transfer._consume = consume
+
+
 FAULTS: dict[str, Fault] = {
+    "writes-need-room": Fault("S2.3.2-04", "VIPL.D5/*", _writes_need_room),
     "query-tells-write": Fault("G3.7.3-01", "VIPL.S1*", _result("VipQueryVi", _query_tells_write)),
     "second-connection-loses-receives": Fault("S4.1-01", "VIPL.K5*", _second_connection_loses_receives),
     "one-handler": Fault("G3.8.1-01", "VIPL.E1*", _result("VipErrorCallback", _one_handler)),

@@ -636,6 +636,8 @@ class Connection:
             now.dropped = True
             if self.reliable:
                 self.report(now.number, DESCRIPTOR_ERROR, "VIP_ERROR_RECVQ_EMPTY")
+            elif self.bad("unreliable-ends-on-errors"):
+                self.broken()
 
     def place(self, now: Incoming, segment: Segment) -> None:
         """Put the payload where it belongs."""
@@ -697,6 +699,8 @@ class Connection:
             now.error = "VIP_STATUS_LENGTH_ERROR"
             if self.reliable:
                 self.not_good(now, DESCRIPTOR_ERROR, None)
+            elif self.bad("unreliable-ends-on-errors"):
+                self.broken()
             elif self.port.choose("overlong") == "lost":
                 now.dropped, now.descriptor = True, None
             return
@@ -736,7 +740,9 @@ class Connection:
                     self.not_good(now, MEMORY_PROTECTION, code)
                 return False
             now.error = "VIP_STATUS_RDMA_PROT_ERROR"
-            return True
+            if self.bad("unreliable-ends-on-bad-writes"):
+                self.broken()
+            return not self.over
         if (end > now.length or (segment.flags & END and end != now.length)) and not self.bad("rdma-length-ignored"):
             self.disorder(now)
             return False

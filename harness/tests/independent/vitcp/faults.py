@@ -431,6 +431,8 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "deaf-after-a-close": ("4.3-01", "the port does not listen once a connection was closed"),
     "empty-wait-matches-anything": ("3.2-09", "a VipConnectWait with an empty Discriminator matches any"),
     "write-error-told-as-read-error": ("1-01", "VIP_ERROR_RDMAR_PROT for an RDMA Write"),
+    "unreliable-ends-on-errors": ("1-01", "a message that is too long, or finds no Descriptor, ends an unreliable connection"),
+    "unreliable-ends-on-bad-writes": ("1-01", "an RDMA Write that is not allowed ends an unreliable connection"),
     "wait-for-ever": ("1-01", "VipConnectWait does not end with its time"),
     # what one message, VI or connection leaves to the next
     "offset-goes-on": ("3.1-13", "Data Offset of a message begins where the one before ended"),
