@@ -17,6 +17,7 @@ LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND = "LOCAL_WRITE", "REMOTE_WRITE",
 ALL = (LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ)
 _ENOMEM = 12
 _GUARD = 64
+_FEW_CQS = 16  # of a device: below that each QP has one for both of its queues
 _PART = 1 << 20  # of a pattern: a longer one takes an agent longer than an answer may
 _WRAP = (1 << 64) - 1
 
@@ -53,6 +54,7 @@ class Node:
         self.vectors = asked.result().get("vectors")
         self.pd = self.pd_new()
         self._listener: Optional[tuple[int, int]] = None
+        self._last_of_few: Optional[Cq] = None  # of CQs, of which the device has few
 
     # ---- calls ----
 
@@ -103,6 +105,13 @@ class Node:
         made = self.good(self.call("CreateCq", rnic=self.rnic, entries=entries, handler=handler), "5.3.1-03", f"a CQ of {entries}")
         return Cq(self, made.integer("cq"), made.integer("entries"), handler)
 
+    def _one_of_few(self) -> Cq:
+        """A CQ, or where there is no room for one more that of the QP before."""
+        last, full = self._last_of_few, self.t.standing("verbs.CreateCq") >= self.attr("max_cq")
+        if last is None or last.gone or not full:
+            self._last_of_few = last = self.cq()
+        return last
+
     def mem(self, length: int, *, access: Sequence[str] = ALL, pd: Optional[int] = None, fill: int = 0x5A, align: int = 0,
             row: str = "7.4-01") -> Mem:  # fmt: skip
         """A region with guards before and behind it, all of one byte; its rights are ALL unless the case says otherwise."""
@@ -142,11 +151,13 @@ class Node:
 
     def qp(self, *, pd: Optional[int] = None, cq: Optional[Cq] = None, send_cq: Optional[Cq] = None, recv_cq: Optional[Cq] = None,
            srq: Optional[Srq] = None, signal_all: bool = False, row: str = "9.2.5.1-01", **params: Any) -> Qp:  # fmt: skip
-        """A QP, by default of 16 WRs with one SGE in each queue. It has two CQs unless one is given for both."""
+        """A QP, by default of 16 WRs with one SGE in each queue. It has two CQs unless one is given for both, or the device has few."""
         for limit, of in (("max_qp_wr", "size"), ("max_sge", "sges")):
             asked = max(params.get(f"{queue}_{of}", 1) for queue in ("sq", *([] if srq else ["rq"])))
             if self.attr(limit) < asked and limit in self.attributes:
                 self.t.lack(f"the case needs a QP with {asked}, and {limit} is {self.attr(limit)}")
+        if cq is None and 0 < self.attr("max_cq") < _FEW_CQS:
+            cq = send_cq or recv_cq or self._one_of_few()
         send_cq, recv_cq = send_cq or cq or self.cq(), recv_cq or cq or self.cq()
         made = self.good(
             self.qp_call(pd=pd, send_cq=send_cq, recv_cq=recv_cq, srq=srq.srq if srq else None, signal_all=signal_all, **params),

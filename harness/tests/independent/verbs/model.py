@@ -68,7 +68,7 @@ class Device:
         found.update(LIMITS)
         found.update(dict.fromkeys(ZEROES, 0))
         found.update(OTHER_LIMITS.get(choose.limits, {}))
-        found.update(FEW if choose.objects == "few" else {})
+        found.update({"few": FEW, "four-cqs": {"max_cq": 4}}.get(choose.objects, {}))
         found.update(ODD if choose.attributes == "odd" else {})
         if choose.srq == "no":
             found.update(max_srq=0, max_srq_wr=0, max_srq_sge=0)
