@@ -151,7 +151,9 @@ class Node:
 
     def qp(self, *, pd: Optional[int] = None, cq: Optional[Cq] = None, send_cq: Optional[Cq] = None, recv_cq: Optional[Cq] = None,
            srq: Optional[Srq] = None, signal_all: bool = False, row: str = "9.2.5.1-01", **params: Any) -> Qp:  # fmt: skip
-        """A QP, by default of 16 WRs with one SGE in each queue. It has two CQs unless one is given for both, or the device has few."""
+        """A QP, by default of 16 WRs with one SGE in each queue. It has two CQs, but for those that are given; one where the
+        device has few.
+        """
         for limit, of in (("max_qp_wr", "size"), ("max_sge", "sges")):
             asked = max(params.get(f"{queue}_{of}", 1) for queue in ("sq", *([] if srq else ["rq"])))
             if self.attr(limit) < asked and limit in self.attributes:

@@ -304,8 +304,8 @@ def reported(t: Scenario) -> None:
 )
 def unreliable(t: Scenario) -> None:
     """ACKs and error reports of the tester change nothing, and the DUT reports no error though a message fails: one that finds no
-    Descriptor, one that is too long for it, an RDMA Write to memory that is not there. Any may be lost, and none ends the connection
-    (VI-ARCH 2.5.1).
+    Descriptor, one that is too long for it, an RDMA Write to memory that is not there. Any may be lost, and none ends the
+    connection (VI-ARCH 2.5.1).
     """
     link = connect(t, flow=False)  # with flow control the tester had to wait for a Descriptor
     t.on_purpose("VITCP-3.1-55")

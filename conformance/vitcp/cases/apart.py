@@ -217,9 +217,9 @@ def not_before(t: Scenario) -> None:
               Variant("connected", {"what": "connected"}, "client")],
 )  # fmt: skip
 def timers(t: Scenario) -> None:
-    """VipConnectWait returns when its time is over, and matches nothing from then on. The timer of Incoming ends with the Connect Request, that of VipConnectRequest
-    with the connection: neither ends what comes then. A device may end a request that its application leaves waiting; its
-    VipConnectAccept then fails.
+    """VipConnectWait returns when its time is over, and matches nothing then. The timer of Incoming ends with the Connect Request,
+    that of VipConnectRequest with the connection: neither ends what comes then. A device may end a request that its application
+    leaves waiting; its VipConnectAccept then fails.
     """
     what = t.params["what"]
     if what == "wait":
