@@ -253,7 +253,7 @@ json_t *api_peer_request(struct api *api, struct params *p)
     return api_result(vip);
 }
 
-json_t *api_peer_done(struct api *api, struct params *p)
+static json_t *peer_result(struct api *api, struct params *p, bool waits)
 {
     VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     VIP_VI_ATTRIBUTES remote;
@@ -261,20 +261,21 @@ json_t *api_peer_done(struct api *api, struct params *p)
     if (p->why[0] != '\0')
         return NULL;
     memset(&remote, 0, sizeof remote);
-    API_CALL(vip, VipConnectPeerDone, vi, &remote);
+    if (waits)
+        API_CALL(vip, VipConnectPeerWait, vi, &remote);
+    else
+        API_CALL(vip, VipConnectPeerDone, vi, &remote);
     return with_remote(api, vip, &remote);
+}
+
+json_t *api_peer_done(struct api *api, struct params *p)
+{
+    return peer_result(api, p, false);
 }
 
 json_t *api_peer_wait(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
-    VIP_VI_ATTRIBUTES remote;
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    memset(&remote, 0, sizeof remote);
-    API_CALL(vip, VipConnectPeerWait, vi, &remote);
-    return with_remote(api, vip, &remote);
+    return peer_result(api, p, true);
 }
 
 json_t *api_disconnect(struct api *api, struct params *p)

@@ -407,8 +407,22 @@ json_t *api_post_recv_raw(struct api *api, struct params *p)
 
 /* ---- taking ---- */
 
-static json_t *taken(struct api *api, VIP_RETURN vip, const VIP_DESCRIPTOR *d)
+static json_t *taken(struct api *api, struct params *p, bool recv, bool waits)
 {
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
+    VIP_ULONG timeout = waits ? api_timeout(p) : 0;
+    VIP_DESCRIPTOR *d = NULL;
+    VIP_RETURN vip;
+    if (p->why[0] != '\0')
+        return NULL;
+    if (waits && recv)
+        API_CALL(vip, VipRecvWait, vi, timeout, &d);
+    else if (waits)
+        API_CALL(vip, VipSendWait, vi, timeout, &d);
+    else if (recv)
+        API_CALL(vip, VipRecvDone, vi, &d);
+    else
+        API_CALL(vip, VipSendDone, vi, &d);
     json_t *result = api_result(vip);
     if (vip == VIP_SUCCESS || vip == VIP_DESCRIPTOR_ERROR)
         json_object_set_new(result, "DescriptorPtr", api_done_json(api, d));
@@ -417,48 +431,22 @@ static json_t *taken(struct api *api, VIP_RETURN vip, const VIP_DESCRIPTOR *d)
 
 json_t *api_send_done(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
-    VIP_DESCRIPTOR *d = NULL;
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    API_CALL(vip, VipSendDone, vi, &d);
-    return taken(api, vip, d);
+    return taken(api, p, false, false);
 }
 
 json_t *api_recv_done(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
-    VIP_DESCRIPTOR *d = NULL;
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    API_CALL(vip, VipRecvDone, vi, &d);
-    return taken(api, vip, d);
+    return taken(api, p, true, false);
 }
 
 json_t *api_send_wait(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
-    VIP_ULONG timeout = api_timeout(p);
-    VIP_DESCRIPTOR *d = NULL;
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    API_CALL(vip, VipSendWait, vi, timeout, &d);
-    return taken(api, vip, d);
+    return taken(api, p, false, true);
 }
 
 json_t *api_recv_wait(struct api *api, struct params *p)
 {
-    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
-    VIP_ULONG timeout = api_timeout(p);
-    VIP_DESCRIPTOR *d = NULL;
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    API_CALL(vip, VipRecvWait, vi, timeout, &d);
-    return taken(api, vip, d);
+    return taken(api, p, true, true);
 }
 
 void api_free_work(struct api *api)
