@@ -132,6 +132,39 @@ def wrong_response(two: Two) -> None:
     good(two)
 
 
+def otherwise(change: Callable[[int, str], str]) -> Life:
+    """Frames arrive changed: their opcode and their hex text are given, with the Frame_Header as its first 48 digits."""
+    def life(two: Two) -> None:
+        two.change = change
+        good(two)
+    return life
+
+
+def counted(text: str) -> str:
+    """The frame with a SEQ_CNT that is five more."""
+    return f"{text[:28]}{int(text[28:32], 16) + 5:04x}{text[32:]}"
+
+
+def of_reads(change: Callable[[str], str]) -> Life:
+    """Read Responses arrive changed."""
+    return otherwise(lambda code, text: change(text) if code == READ_RESP else text)
+
+
+def of_last(change: Callable[[str], str]) -> Callable[[str], str]:
+    """The frame that ends its Sequence (F_CTL bit 19) arrives changed."""
+    return lambda text: change(text) if int(text[18:20], 16) & 0x08 else text
+
+
+def later_ius(two: Two) -> None:
+    """The frames of a Message's later IUs, which have other SEQ_IDs, are not counted on from its first."""
+    first: Dict[str, str] = {}
+
+    def change(code: int, text: str) -> str:
+        exchange, sequence = text[32:36], text[24:26]
+        return counted(text) if code == SEND and sequence != first.setdefault(exchange, sequence) else text
+    otherwise(change)(two)
+
+
 def denied(op: str) -> Life:
     """An RDMA operation that the memory does not allow, a Send without a Descriptor, an RDMA Read that is no operation."""
     def life(two: Two) -> None:
@@ -271,6 +304,10 @@ SITUATIONS: Dict[str, Any] = {
     "lost rqst": ("rd", LOST["rqst"], {}, {}, good), "lost resp1": ("rd", LOST["resp1"], {}, {}, good),
     "lost resp2": ("rd", LOST["resp2"], {}, {}, good), "lost disconnect": ("rd", LOST["disconnect"], {}, {}, good),
     "lost response": ("rr", LOST["response"], {}, {}, good), "wrong response": ("rr", NOTHING, {}, {}, wrong_response),
+    "short read": ("rr", NOTHING, {}, {}, of_reads(of_last(lambda text: text[:-8]))),
+    "long read": ("rr", NOTHING, {}, {}, of_reads(of_last(lambda text: text + "aabbccdd"))),
+    "read out of place": ("rr", NOTHING, {}, {}, of_reads(counted)),
+    "later IUs out of place": ("rr", NOTHING, {}, {"choices": ["message_ius=3"]}, later_ius),
     **{f"lost {what} {level}": (level, LOST[what], {}, {}, good) for what in ("message", "frame") for level in LEVELS},
     **{f"denied {op} {level}": (level, NOTHING, {}, {}, denied(op))
        for op in ("send", "rdma-write", "rdma-read") for level in LEVELS},
