@@ -624,8 +624,8 @@ def accept_retry(t: Scenario, first: Setup, retry: Setup) -> Received:
 
     A DUT may have ended the setup with that ABTS (8.5.2 a, 8.5.3 d): then it has nothing to accept with (E153).
     """
-    call = first.call
-    assert call is not None
+    assert first.call is not None
+    call: Call = first.call
     t.owed(lambda: t.peek(["CONNECT_RESP1"], retry.exchange) is not None)
     resp1 = t.peek(["CONNECT_RESP1"], retry.exchange)
     if resp1 is not None and resp1.dh("CONN_STS") and t.owed(lambda: call.done) and call.returned() != "VIP_SUCCESS":
