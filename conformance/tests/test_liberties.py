@@ -56,6 +56,7 @@ _SHOWN_IN = (
     "B.R6e/reliable-delivery/send",
     "B.R3", "5.2.2.sends/dut-server", "E.2",
     "B.R7a/send/class2/frame",
+    "7.7.1.process", "7.5.request", "5.9.2/",
 )  # fmt: skip
 
 

@@ -131,3 +131,36 @@ class AnyConnectInfo(Manner):
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         at = in_connect(frame, kind, _INFO, 256)
         return None if at is None else [frame.data[:at] + self.rng.randbytes(256) + frame.data[at + 256 :]]
+
+
+@liberty("attributes-of-nobody", "7.3: a refusal for want of a match has no VI to tell of", "attributes", of_2007=True)
+class AttributesOfNobody(Manner):
+    """FCVI_MAX_TRANS_SIZE and FCVI_PIPELINE_DEPTH of a FCVI_CONNECT_RESP1 without a Connectionpoint are the port's own."""
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind != "CONNECT_RESP1" or not frame.get("DH", "CONN_STS") or frame.get("DH", "Reason_Code") not in (1, 3):
+            return None
+        buf = bytearray(frame.data)
+        for at, value in ((312, 1 << 20), (332, self.rng.randrange(16))):
+            place = in_connect(frame, kind, at, 4)
+            if place is not None:
+                buf[place : place + 4] = value.to_bytes(4, "big")
+        return [bytes(buf)]
+
+
+@liberty("connect-info-of-the-originator-alone", "5.9.4.4, 5.9.4.5: each IU says for itself", "connect info", reference=True)
+class InfoOfOriginator(Manner):
+    """FCVI_CONNECT_INFO goes with FCVI_CONNECT_RQST, and not with a FCVI_CONNECT_RESP1 that has one frame."""
+
+    def choose(self) -> None:
+        self.port = {"connect_info": True}
+
+    def claim(self, pics: dict[str, Any]) -> None:
+        pics["connect_info"] = True
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind != "CONNECT_RESP1" or len(frame.payload) != _INFO + 256:
+            return None
+        buf = bytearray(_dh(frame, RESP_FCVI_CONN_INFO=0)[0])
+        del buf[frame.payload_offset + _INFO :]
+        return [bytes(buf)]
