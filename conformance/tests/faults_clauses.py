@@ -84,6 +84,10 @@ FAULTS = [
     Fault("connects-without-s", "5.6.client/without-s/acc", "FCVI-5.6-06", out={"PLOGI": request_after_login}),
     Fault("connects-without-c", "5.6.client/without-c/acc", "FCVI-5.6-11", out={"PLOGI": request_after_login}),
     Fault("length-in-16-bits", "5.7/70000-bytes", "FCVI-6.2.2-10", out=_dh("SEND_RQST", "FCVI_TOT_LEN", lambda n: n & 0xFFFF)),
+    Fault("read-length-in-16-bits", "5.7.reads/70000-bytes", "FCVI-6.6.2-09",
+          out=_dh("READ_RQST", "FCVI_TOT_LEN", lambda n: n & 0xFFFF)),
+    Fault("read-offset-in-16-bits", "5.7.reads/70000-bytes", "FCVI-5.8.7-02",
+          out={"READ_RESP": put("FC", "Parameter", lambda n: n & 0xFFFF)}),
     # 5.9
     Fault("foreign-handle", "5.9.2/class3/dut-client/00000000", "FCVI-6.2.2-02",
           out=_dh("SEND_RQST", "FCVI_HANDLE", lambda n: n ^ 4)),

@@ -120,20 +120,35 @@ def disconnect_failed_setup(t: Scenario) -> None:
             ("established", 0, 1, False),
             ("by-provider", 0, 0, False),
             ("setup-abort-beside-a-connection", 1, 0, True),
+            ("established-beside-a-connection", 0, 1, True),
         )
     ],
 )
 def disconnect_unknown(t: Scenario) -> None:
     """Neither FCVI_HANDLE nor FCVI_CONNECTION_ID is known: the answer says so and repeats flags and id.
 
-    A connection that exists beside it is not touched.
+    A connection that exists beside it is not touched, though its FCVI_HANDLE differs in one bit alone.
     """
     setup = connect(t) if t.params["connected"] else None
-    abort, app = int(t.params["abort"]), int(t.params["app"])
+    abort = int(t.params["abort"])
     connection_id = t.rng.randrange(1, UNASSIGNED) if abort else 0
-    handle = UNASSIGNED if abort else 0x7E57AB1E
-    if setup is not None and handle == setup.dut_handle:
-        handle ^= 1
+    if abort:
+        _of_nobody(t, UNASSIGNED, connection_id)
+    elif setup is None:
+        _of_nobody(t, 0x7E57AB1E, connection_id)
+    else:
+        for half in (0, 16):
+            bits = [bit for bit in range(half, half + 16) if setup.dut_handle ^ 1 << bit != UNASSIGNED]
+            _of_nobody(t, setup.dut_handle ^ 1 << t.rng.choice(bits), connection_id)
+    if setup is not None:
+        check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
+    else:
+        control_setup(t)
+
+
+def _of_nobody(t: Scenario, handle: int, connection_id: int) -> None:
+    """The answer to a Disconnect of what is not there."""
+    abort, app = int(t.params["abort"]), int(t.params["app"])
     exchange = send_disconnect_rqst(t, handle=handle, connection_id=connection_id, abort=abort, app=app)
     resp = expect_disconnect_resp(t, exchange, connection_id=connection_id, abort=abort, app=app)
     if abort:
@@ -141,10 +156,6 @@ def disconnect_unknown(t: Scenario) -> None:
     else:  # E06: the body has no rule, annex D fills the gap
         t.equal(resp, "FCVI_HANDLE", UNASSIGNED, "FCVI-D-R3-a1")
     check_reason(t, resp, DOES_NOT_EXIST, "FCVI-5.9.7.3.2-11")
-    if setup is not None:
-        check_state(t, setup.vi, "connected", "FCVI-8.2-d1")
-    else:
-        control_setup(t)
 
 
 @case(

@@ -44,7 +44,7 @@ _SEQ_IDS = 260  # Messages after which every SEQ_ID has come again
     variants=variants(levels=list(LEVELS), ops=("send", "rdma-write"), classes=(3, 2)),
 )
 def identifiers_again(t: Scenario) -> None:
-    """Messages follow one another, each with the SEQ_ID and the OX_ID of the one before: all are delivered."""
+    """Messages follow one another, each with the SEQ_ID of the one before and all but one with its OX_ID: all are delivered."""
     setup = open_connection(t)
     op = str(t.params["op"])
     for number in range(1, 6):
@@ -53,7 +53,7 @@ def identifiers_again(t: Scenario) -> None:
         if op == "send":
             post(t, setup.vi, "recv", region)
         message = Message(op, number, data, None, *((region.va, region.handle) if op == "rdma-write" else (0, 0)))
-        sent = prepare(t, setup, message, Cut(frame=16, seq_id=0x55), ox_id=0x0D00)
+        sent = prepare(t, setup, message, Cut(frame=16, seq_id=0x55), ox_id=0x0D00 + (number > 3))
         transmit(t, sent.frames)
         if level_of(t) == RR:
             expect_response(t, setup, sent)

@@ -149,6 +149,46 @@ def longest_messages(t: Scenario) -> None:
     t.require(not good, "FCVI-7.3-04", "a Message longer than MaxTransferSize completed without error", len(good), "none")
 
 
+@case(
+    REGISTRY,
+    "5.7.reads",
+    "RDMA Reads of more bytes than 16 bits can say",
+    clause="5.7",
+    requirements=[
+        "FCVI-6.6.2-09", "FCVI-5.8.7-02", "FCVI-5.8.7-03", "FCVI-5.8.6-01", "FCVI-6.7.1-01", "FCVI-6.7.1-02", "FCVI-6.7.1-03",
+        "FCVI-6.7.2-11",
+    ],  # fmt: skip
+    tags=["message", "rdma"],
+    applies="(client or server) and send and rdma_read",
+    variants=[
+        Variant(
+            f"{_LONG}-bytes{suffix}",
+            {"role": "any", "op": "rdma-read", "attributes": _attributes(2, FCVI_MAX_TRANS_SIZE=_LONG)},
+            f"reliable_delivery and max_transfer_size >= {_LONG}", {"receive_size": field} if field else {},
+        )
+        for suffix, field in (("", 0), ("/field-size-256", 256))
+    ],
+)  # fmt: skip
+def longest_reads(t: Scenario) -> None:
+    """The DUT reads so much from the tester, and the tester from the DUT: length, offsets, SEQ_CNT and bytes are right."""
+    setup = open_connection(t)
+    data, remote = t.rng.randbytes(_LONG), (0xABCDEF0123456789, 0x77)
+    region = register(t, _LONG)
+    post(t, setup.vi, "rdma-read", region, remote=remote)
+    taken = take_request(t, setup, Message("rdma-read", 1, b"", None, *remote, total=_LONG))
+    respond_with(t, setup, taken, data)
+    expect_good(t, setup.vi, "send", "FCVI-6.7.1-02", length=_LONG)
+    seen = memory(t, region)
+    t.require(seen == data, "FCVI-5.8.7-03", "the memory differs from the FCVI_READ_RESP", seen[:12].hex(), data[:12].hex())
+    asked = register(t, _LONG, read=True, data=data)
+    sent = prepare(t, setup, Message("rdma-read", 1, va=asked.va, region=asked.handle, total=_LONG))
+    transmit(t, sent.frames)
+    answer = b"".join(iu.payload for iu in take_read_response(t, setup, sent))
+    held = memory(t, asked)
+    t.require(answer == held, "FCVI-6.7.1-03", "FCVI_READ_RESP differs from the memory", answer[:12].hex(), held[:12].hex())
+    t.control("as many bytes were read both ways")
+
+
 _JUMPS: dict[str, Any] = {"role": "any", "op": "send", "attributes": {"FCVI_RELIABILITY_LVL": 1}}
 
 

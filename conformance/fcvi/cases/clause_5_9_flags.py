@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fcvi.fc.build import UNASSIGNED
@@ -218,7 +219,7 @@ _HANDLES = [0, 0x80000000, 0xFFFFFFFE]
         "FCVI-5.2.1-08", "FCVI-5.9.2-01", "FCVI-5.9.2-02", "FCVI-5.9.2-03", "FCVI-5.9.2-04", "FCVI-4.2-05", "FCVI-4.2-41",
         "FCVI-6.2.2-02", "FCVI-6.2.1-01",
     ],  # fmt: skip
-    errata=["E12"],
+    errata=["E12", "E45"],
     tags=["message", "setup"],
     applies="(client or server) and max_vis >= 2",
     variants=variants(
@@ -247,3 +248,20 @@ def handles(t: Scenario) -> None:
             transmit(t, prepare(t, setup, Message("send", number, data)).frames)
             expect_good(t, setup.vi, "recv", "FCVI-5.9.2-02", length=20)
     t.control("Messages went both ways on two connections")
+    _to_nobody(t, setups)
+
+
+def _to_nobody(t: Scenario, setups: list[Setup]) -> None:
+    """A Message whose FCVI_HANDLE differs in one bit from one that the DUT gave is delivered to nobody (E45)."""
+    t.tolerate("LOGO", "ABTS", "P_RJT")
+    known = {UNASSIGNED, *(setup.dut_handle for setup in setups)}
+    for setup in setups:
+        post(t, setup.vi, "recv", register(t, 20))
+    for half in (0, 16):
+        bits = [bit for bit in range(half, half + 16) if setups[0].dut_handle ^ 1 << bit not in known]
+        stray = replace(setups[0], dut_handle=setups[0].dut_handle ^ 1 << t.rng.choice(bits))
+        transmit(t, prepare(t, stray, Message("send", 4, t.rng.randbytes(20))).frames)
+        t.wait(t.r_a_tov_us // 10)
+        taken = [c for c in t.completions if c.queue == "recv" and c.good]
+        words = f"a Message for the FCVI_HANDLE {stray.dut_handle:08X}h, which is nobody's, was delivered"
+        t.require(not taken, "FCVI-4.2-41", words, f"{len(taken)} completions", "none")

@@ -39,6 +39,7 @@ from conformance.fcvi.steps.neighbours import (
 
 PART_OF_REPORT = 4
 
+_ANOTHER_HOST = bytes.fromhex("20010db8000000000000000000007e57")
 
 #: The fields of FARP that cases compare, by the words of RFC 2625.
 _FARP = {
@@ -99,6 +100,16 @@ def expect_resolved(t: Scenario, vi: int, call: Any, ports: set[int]) -> Setup:
     return setup
 
 
+def _answer_for_another(t: Scenario, asked: Received) -> None:
+    """A FARP-REPLY that says where another Host Address is: the DUT answers it as it likes, and connects nowhere."""
+    body = bytearray(els.farp_reply(asked.payload[4:], t.tester.n_port_id, t.tester.services.ports[t.tester.n_port_id]))
+    codec.put("FARP", "Responding_IP_Address", body, _ANOTHER_HOST)
+    t.tester.answered += 1
+    t.tester.send_els(els.FARP_REPLY, bytes(body), service_class=3)
+    t.tolerate("LS_ACC", "LS_RJT")
+    t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us // 20, "FCVI-7.4-01", "after a FARP-REPLY for another Host Address")
+
+
 @case(
     REGISTRY,
     "7.5.request",
@@ -121,6 +132,7 @@ def expect_resolved(t: Scenario, vi: int, call: Any, ports: set[int]) -> Setup:
     ]
     + [
         Variant("unanswered", {**UNKNOWN_TARGET, "where": "nowhere"}),
+        Variant("of-another-host", {**UNKNOWN_TARGET, "where": "another-host"}),
         Variant("class2", {**UNKNOWN_TARGET, "where": "known-port"}, "class2", {"class": 2}),
         Variant("explicit-login", {**UNKNOWN_TARGET, "where": "known-port"}, "explicit_login", {"login": "explicit"}),
         Variant("second-own-address", {**UNKNOWN_TARGET, "where": "known-port", "host_index": 1}, "",
@@ -131,6 +143,7 @@ def dut_asks(t: Scenario) -> None:
     """The FARP-REQ has every field of steps 1 to 10; FCVI_CONNECT_RQST goes to the port that answered, to nobody before.
 
     The answer may name a port that the DUT has not logged in with yet, and two ports may answer (4.2).
+    A FARP-REPLY for another Host Address answers nothing.
     """
     need_broadcast(t)
     where = t.params["where"]
@@ -138,14 +151,17 @@ def dut_asks(t: Scenario) -> None:
     if where in ("other-port", "two-ports"):
         other = add_second_port(t)
         ports = {other} if where == "other-port" else {other, *ports}
-    services.directory[UNKNOWN_HOST] = [] if where == "nowhere" else sorted(ports)
+    unanswered = where in ("nowhere", "another-host")
+    services.directory[UNKNOWN_HOST] = [] if unanswered else sorted(ports)
     del services.handlers["FARP_REQ"]
-    vi, call = request_unknown(t, t.r_a_tov_us // 2 if where == "nowhere" else None)
+    vi, call = request_unknown(t, t.r_a_tov_us // 2 if unanswered else None)
     asked = t.expect("FARP_REQ", "FCVI-7.4-03", why="for a Host Address that is not known")
     _check_request(t, asked)
     t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us // 20, "FCVI-7.4-01", "before the Host Address was resolved")
     services.farp_reply(asked)
-    if where == "nowhere":
+    if where == "another-host":
+        _answer_for_another(t, asked)
+    if unanswered:
         code = t.finish(call, "FCVI-7.4-01", within_us=3 * t.r_a_tov_us)
         t.require(code != "VIP_SUCCESS", "FCVI-7.4-01", "connected with nobody", code, "no success")
         t.expect_nothing(["CONNECT_RQST"], t.r_a_tov_us, "FCVI-7.4-01", "though nobody answered FARP")
