@@ -44,6 +44,7 @@ class Rev1Port(Base):  # type: ignore[misc]
 
     def _serve(self, config: Dict[str, Any]) -> None:
         self.in_class = int(config.get("class", 3))
+        self.sequences = class2.OpenSequences()
         self.topology = str(config.get("topology", "point-to-point"))
         self.ulp_timeout = self.r_a_tov
         self._queue: List[Frame] = []
@@ -112,12 +113,16 @@ class Rev1Port(Base):  # type: ignore[misc]
         return vi.first_handle
 
     def send_iu(self, exchange: Exchange, iu: Iu) -> None:
-        """One Sequence; Last_Sequence closes the Exchange."""
+        """One Sequence; Last_Sequence closes the Exchange. In class 2 it may have to wait for a SEQ_ID."""
+        if self.in_class == 2 and self.sequences.holds(lambda: self.send_iu(exchange, iu)):
+            return
         self.faults.spoil_iu(iu)
         header, room = iu.device_header(), self._room_of(iu)
         exchange.cs_ctl = iu.cs_ctl
         pieces = self._pieces(iu, room)
         exchange.seq_id = self._new_seq_id()
+        if self.in_class == 2:
+            self.sequences.opens(exchange)
         base = 0 if iu.restart else exchange.tx_offset
         count = exchange.tx_frames + (exchange.rx_frames if self.choose("seq_cnt") == "shared" else 0)
         count = 0 if self.bad("seq-cnt-restarts") else count
@@ -175,9 +180,13 @@ class Rev1Port(Base):  # type: ignore[misc]
         frame.sof = f"i{name}" if begins else f"n{name}"
         frame.eof = "t" if ends and name == 3 else "n"
 
+    def _new_seq_id(self) -> int:
+        return self.sequences.free(super()._new_seq_id)
+
     def abort(self, exchange: Exchange, *_: Any, **__: Any) -> None:
         """ABTS for an Exchange, from either side of it (clause 8, R17)."""
         self.close(exchange)
+        self.sequences.forget(exchange)
         if exchange.mine:
             self.quarantine[exchange.ox_id] = self.clock.now + self.r_a_tov
         if self.bad("no-abts"):
@@ -207,6 +216,8 @@ class Rev1Port(Base):  # type: ignore[misc]
             return
         if frame.d_id not in (self.n_port_id, BROADCAST) or frame.s_id == self.n_port_id:
             return
+        if self.in_class == 2:
+            self.sequences.heard(frame)
         if self.in_class == 2 and frame.d_id == self.n_port_id and not class2.acknowledge(self, frame):
             return
         if frame.r_ctl in (ELS_RQST, ELS_RESP):
