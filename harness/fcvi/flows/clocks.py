@@ -134,13 +134,17 @@ def _step_back(entries: list[Entry]) -> Optional[tuple[Entry, Entry, int]]:
 
 
 def _is_set_back(entries: list[Entry]) -> bool:
-    """Whether a port speaks before and behind a step back: bursts of two interfaces are of two ports."""
+    """Whether a port speaks before and behind a step back: bursts of two interfaces are of two ports. Records that fill a gap of
+    those before them were written late.
+    """
     step = _step_back(entries)
     if step is None:
         return False
     before, after, _ = step
-    late = {e.sender for e in entries if e.place >= after.place and e.time_us < before.time_us}
-    return bool(late & {e.sender for e in entries if e.place <= before.place and e.time_us > after.time_us})
+    late = [e for e in entries if e.place >= after.place and e.time_us < before.time_us]
+    newer = [e for e in entries if e.place <= before.place and e.time_us > after.time_us]
+    fills_gap = min(e.time_us for e in newer) > max(e.time_us for e in late)
+    return not fills_gap and bool({e.sender for e in late} & {e.sender for e in newer})
 
 
 def _by_time(entries: list[Entry], pairs: list[Pair], lag_us: int) -> bool:
