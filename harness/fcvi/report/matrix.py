@@ -102,6 +102,7 @@ def build(runs: Sequence[Named]) -> Table:
         names.append(f"{named.name} ({number + 1})" if number else named.name)
     has = [{p.prefix for p in registered() if any(i.startswith(p.prefix) for i in n.run.requirements)} for n in runs]
     books = [p for p in registered() if any(p.prefix in these for these in has)]
+    has = [these or {p.prefix for p in books} for these in has]  # a run that has none yet is of the book of the others
     by: dict[tuple[str, str], list[str]] = {}
     for book in books:
         for r in load_requirements([book]):
