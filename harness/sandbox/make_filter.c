@@ -90,6 +90,7 @@ static const char *const needed[] = {
     "rt_sigreturn",
     "sigreturn",
     "sigaltstack",
+    "setitimer", /* an interrupt that Python swallows comes again */
     /* what it is told */
     "getpid",
     "gettid",

@@ -284,3 +284,38 @@ def test_a_caller_of_python_keeps_its_process(capfd: pytest.CaptureFixture[str])
     path = f"{ROOT}/build/python:{ROOT}/harness:{ROOT}"
     done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True)
     assert done.stdout.endswith(b"\n1\n") and capfd.readouterr().err == ""
+
+
+#: A reader that gets an interrupt where Python can raise nothing, and goes on for a while.
+_SWALLOWS = """
+import argparse, sys, time
+from fcvi.capture import confined
+from fcvi.capture.limits import Limits
+from fcvi.engine import interrupt, output
+
+class Dies:
+    def __del__(self):
+        print("now", file=sys.stderr, flush=True)
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            time.sleep(0.01)
+
+def work(box):
+    box.enter()
+    Dies()
+    time.sleep(20)
+    return 7
+
+output.install()
+interrupt.install()
+sys.exit(confined.run([], argparse.Namespace(no_sandbox=False, limits=Limits()), work))
+"""
+
+
+def test_an_interrupt_that_python_swallows_ends_the_reader_all_the_same() -> None:
+    begun = time.monotonic()
+    with subprocess.Popen([sys.executable, "-c", _SWALLOWS], stderr=subprocess.PIPE, text=True) as command:
+        assert command.stderr is not None and command.stderr.readline() == "now\n"
+        command.send_signal(signal.SIGINT)
+        error = command.stderr.read()
+    assert (command.returncode, time.monotonic() - begun < 10) == (3, True), error
