@@ -169,6 +169,8 @@ def test_a_mistake_is_named_by_its_row(name: str) -> None:
 
 
 DECIDED = list(load_decided_by([PROTOCOL]).values())
+#: For every check. A device that refuses every Connection waits a minute in the cases of its row.
+DECIDED_SOON = [row for row in DECIDED[::7] if row.device != "security-refused"]
 
 
 @pytest.mark.parametrize("row", DECIDED, ids=lambda row: row.id)
@@ -176,7 +178,7 @@ def test_what_decides_a_row_is_a_fault_that_breaks_both(row: DecidedBy) -> None:
     assert {row.id, *row.by} <= set(listing()[row.device][0].split())
 
 
-@pytest.mark.parametrize("row", [*DECIDED[::7], *(pytest.param(row, marks=pytest.mark.nightly) for row in DECIDED)], ids=str)
+@pytest.mark.parametrize("row", [*DECIDED_SOON, *(pytest.param(row, marks=pytest.mark.nightly) for row in DECIDED)], ids=str)
 def test_the_fault_of_a_decided_row_fails_by_the_other(row: DecidedBy) -> None:
     assert named_by(row.device, row.by)
 
