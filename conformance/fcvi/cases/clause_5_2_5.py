@@ -97,17 +97,17 @@ def crossing_sends(t: Scenario) -> None:
     """The DUT waits for the response to its Send n when Send n of the tester arrives: each is taken for what it is."""
     setup = open_connection(t)
     for number in (1, 2, 3):
-        taken, _ = originate(t, setup, number, 40)
         data = t.rng.randbytes(48)
         buffer = register(t, 48)
         post(t, setup.vi, "recv", buffer)
+        taken, _ = originate(t, setup, number, 40)  # from here on the DUT waits for the response
         deliver(t, setup, Message("send", number, data))
         expect_good(t, setup.vi, "recv", "FCVI-5.2.5-01", length=48)
-        t.require(memory(t, buffer) == data, "FCVI-5.2.5-01", "the tester's Send was not placed", "other bytes", "the data")
         early = [c for c in t.completions if c.queue == "send"]
         t.require(not early, "FCVI-5.2.5-02", "a request was taken for the response", "completed", "not yet")
         respond(t, setup, taken)
         expect_good(t, setup.vi, "send", "FCVI-5.2.5-01")
+        t.require(memory(t, buffer) == data, "FCVI-5.2.5-01", "the tester's Send was not placed", "other bytes", "the data")
     t.control("Messages with equal FCVI_MSG_IDs went both ways")
 
 
