@@ -171,7 +171,7 @@ def _one_ack_held_back(t: Scenario, setup: Setup) -> None:
     data, held = pattern(16), list[tuple[codec.Frame, Exchange]]()
 
     def acknowledge(view: codec.Frame, exchange: Exchange) -> Optional[frames.RawFrame]:
-        if view.iu == "SEND_RQST" and not held:
+        if view.iu == "SEND_RQST" and (not held or _sequence(view) == _sequence(held[0][0])):
             held.append((view, exchange))
             return None
         return class2.ack_1(view, exchange.rx_id)
@@ -179,9 +179,12 @@ def _one_ack_held_back(t: Scenario, setup: Setup) -> None:
     others = [connect(t) for _ in range(_VIS)]
     t.tester.acknowledge = acknowledge
     since, region = t.now_us, originate(t, setup, data)
-    open_id = take(t, setup, "send", data).last.fc("SEQ_ID")
+    take(t, setup, "send", data)
+    open_id = _sequence(held[0][0])[1]
     for other in others * _PER_VI:
         originate(t, other, data, region=region)
+        if not t.until(lambda: t.peek(["SEND_RQST"]) is not None, int(t.config["e_d_tov_us"]) // 4):
+            raise Inconclusive("the DUT sends no Message while an ACK is due: its end-to-end credit may be used up")
         seen = take(t, other, "send", data).last
         _early(t, since, "fewer Messages than there are SEQ_IDs")
         expect_good(t, other.vi, "send", "FCVI-6.2.1-01")
@@ -191,6 +194,11 @@ def _one_ack_held_back(t: Scenario, setup: Setup) -> None:
     for view, exchange in held:
         t.tester.send_frame(class2.ack_1(view, exchange.rx_id))
     expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+
+
+def _sequence(view: codec.Frame) -> tuple[Any, Any]:
+    """Which one a frame is of, among those of one sender."""
+    return view.get("FC", "OX_ID"), view.get("FC", "SEQ_ID")
 
 
 def _every_ack_held_back(t: Scenario, setup: Setup) -> None:
