@@ -317,14 +317,17 @@ def _unit(name: str) -> str:
 
 
 def _file_graph(build: Path) -> dict[str, set[str]]:
-    """Which file uses which, by includes and by symbols."""
+    """Which file uses which, by includes and by symbols. A symbol of several files is used in each: programs differ in theirs."""
     tables = {name: _symbols(path) for name, path in _objects(build).items()}
-    definers = {symbol: name for name, (defined, _) in tables.items() for symbol in defined}
+    definers: dict[str, set[str]] = {}
+    for name, (defined, _) in tables.items():
+        for symbol in defined:
+            definers.setdefault(symbol, set()).add(_unit(name))
     graph: dict[str, set[str]] = {_unit(name): set() for name in _c_files()}
     for name in _c_files():
         graph[_unit(name)] |= {_unit(header) for header in includes(name)} - {_unit(name)}
     for name, (_, needed) in tables.items():
-        graph[_unit(name)] |= {_unit(definers[symbol]) for symbol in needed & definers.keys()} - {_unit(name)}
+        graph[_unit(name)] |= set().union(*(definers[symbol] for symbol in needed & definers.keys())) - {_unit(name)}
     return graph
 
 

@@ -103,11 +103,6 @@ static json_t *perform(void *context, const void *method, struct params *p)
     return result;
 }
 
-void agent_waits(void)
-{
-    calls_wait_begins();
-}
-
 bool api_request(struct agent *a, const json_t *id, const char *method, struct params *p)
 {
     struct api *api = a->api;

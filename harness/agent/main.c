@@ -1,4 +1,5 @@
 /* fcvi-agent: the upper tester over VIPL, for one client after another. */
+#include "../lines/calls.h"
 #include "../lines/serve.h"
 #include "agent.h"
 
@@ -99,6 +100,7 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &s, &o))
         return 2;
     serve_prepare(&s);
+    provider_when_waiting(calls_wait_begins);
     if (o.on != NULL && !provider_on(o.on, why, sizeof why)) {
         fprintf(stderr, "fcvi-agent: --on %s: %s\n", o.on, why);
         return 2;

@@ -17,9 +17,9 @@ struct provider_qos {
     uint64_t place[4];
 };
 
-/** The agent's: a provider that can tells it here that the calling thread begins to wait in its VIPL call.
- * With one that cannot, the agent gives a call that blocks a moment before it takes the next line. */
-void agent_waits(void);
+/** Call this in each thread that begins to wait in a VIPL call; before anything is started. A provider that
+ * cannot tell calls nothing: then the agent gives a call that blocks a moment before it takes the next line. */
+void provider_when_waiting(void (*waits)(void));
 
 /** Put the NIC on a wire, before the first reset: `--on`. False with one line in why. */
 bool provider_on(const char *spec, char *why, size_t size);

@@ -20,8 +20,6 @@
 
 enum { PAUSE_MS = 20 };
 
-void agent_waits(void) {} /* nobody asks */
-
 static void serve(int client)
 {
     const struct timeval patience = {.tv_sec = 5}; /* a client that says nothing keeps no other one away */

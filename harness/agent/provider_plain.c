@@ -29,6 +29,11 @@ bool provider_frame(const struct provider_frame *frame)
 
 void provider_turn(void) {}
 
+void provider_when_waiting(void (*waits)(void))
+{
+    (void)waits;
+}
+
 const char *provider_start(const char *device, const json_t *config, const char **why)
 {
     (void)config, (void)why;

@@ -24,6 +24,7 @@ static struct {
     struct inject inject;    /* between two NICs */
     provider_sink *sink;     /* of the client, when its stream is the wire */
     void *client;
+    void (*waits)(void); /* a thread, in a VIPL call */
 } nic;
 
 /* ---- wires ---- */
@@ -80,10 +81,15 @@ static void to_the_other(void *context, size_t from, uint8_t *bytes, struct fcvi
 static struct host *host(void)
 {
     if (nic.host == NULL && (nic.host = host_new()) != NULL) {
-        host_when_waiting(nic.host, agent_waits);
+        host_when_waiting(nic.host, nic.waits);
         (void)host_on(nic.host, &(struct host_wire){.context = nic.host, .fd = -1, .transmit = to_the_other});
     }
     return nic.host;
+}
+
+void provider_when_waiting(void (*waits)(void))
+{
+    nic.waits = waits;
 }
 
 static bool open_wire(const char *spec, struct host_wire *wire, char *why, size_t size)

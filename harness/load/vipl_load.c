@@ -79,8 +79,6 @@ static struct worker workers[MOST_THREADS];
 static atomic_bool over;
 static uint64_t seed = 1;
 
-void agent_waits(void) {} /* nobody asks */
-
 #define HOLD(condition, ...)                                                                                 \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
