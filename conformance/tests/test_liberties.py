@@ -12,21 +12,36 @@ import pytest
 from fcvi.engine import pics as pics_module
 from fcvi.engine.attachment import Notification, Reply
 from fcvi.engine.pixit import pixit_for
+from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
 from .choices import CHOICES
 from .liberties.manner import LIBERTIES
-from .liberties.mixer import chosen, device, main, run_device
+from .liberties.mixer import chosen, device, judged_by, main, run_device
 from .variants import CASES, LEVELS
 
 SAMPLE, ALL = 40, 2_000
-#: An OX_ID used again by a request without payload whose Parameter means nothing (E19, E82); a connect payload in frames of
-#: which the first lacks the handle (E44); T3 that runs from the first frame of a request (E55); completions that come while the
-#: suite reads memory by slow calls.
-ONCE_ACCUSED = (7049, 20383, 27012, 28009)
+#: Devices that a case accused once, by the liberties that it took for a breach, on the reference port or not.
+ONCE_ACCUSED = {
+    "an OX_ID used again by a request without payload, whose Parameter means nothing (E19, E82)":
+        (7049, ["parameter-of-empty-frames", "ox_id=lowest"], False, "8.6.2.a/dut-client/sofn3"),
+    "T3 that runs from the first frame of a request (E55)":
+        (27012, ["frames-spaced", "frames-of-uneven-length"], False, "5.9.4.6/dut-client/setup-abort"),
+    "completions that come while the suite reads memory by slow calls":
+        (28009, ["completions-vary", "control-constant"], True, "B.3.3.3/unreliable/just-inside-r-a-tov"),
+    "a retry that is refused before its call is seen to end (E153)":
+        (100747, ["results-after-notifications", "setup_abts=ends"], False, "5.9.4/dut-server/plain"),
+    "a setup abort that names the port's own FCVI_HANDLE (E04)":
+        (201419, ["handles-downwards", "abort_handle=own"], False, "8.1/pending"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", [*range(1, 1 + SAMPLE), *ONCE_ACCUSED])
+@pytest.mark.parametrize("device", ONCE_ACCUSED.values(), ids=ONCE_ACCUSED)
+def test_whom_a_case_accused_once_is_accused_no_more(device: tuple[int, list[str], bool, str]) -> None:
+    assert judged_by(*device) not in (Verdict.FAIL, Verdict.ERROR)
+
+
+@pytest.mark.parametrize("seed", range(1, 1 + SAMPLE))
 def test_a_device_that_takes_liberties_fails_nothing(seed: int) -> None:
     counts, judged = run_device(seed)
     assert sum(counts.values()) == 8

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 from fcvi.fc import codec
 
-from .manner import Config, Manner, in_connect, liberty
+from .manner import Config, Manner, in_connect, liberty, number
 from .values import _HANDLE, _NONE_32, _OF_SETUP, _TO_THE_DEVICE, OxIds, _put
 
 _FAR = 0x7000_0000
@@ -134,7 +134,7 @@ class _OwnHandles(Manner):
             self._taken.release_all(now)
         if kind not in _TO_THE_DEVICE:
             return frame.data
-        seen = int(frame.get("DH", "FCVI_HANDLE"))  # type: ignore[arg-type]
+        seen = number(frame, "FCVI_HANDLE")
         if kind == "DISCONNECT_RQST":
             self._disconnects[frame.data[16:18]] = seen
         elif kind == "DISCONNECT_RESP":
@@ -168,7 +168,7 @@ class ConnectionIdZero(Manner):
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         if kind == "CONNECT_RQST" and self._first is None:
-            self._first = int(frame.get("DH", "FCVI_CONNECTION_ID"))  # type: ignore[arg-type]
+            self._first = number(frame, "FCVI_CONNECTION_ID")
         return [self._changed(frame, kind)]
 
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
@@ -179,7 +179,5 @@ class ConnectionIdZero(Manner):
             return frame.data
         if kind.startswith("DISCONNECT") and not frame.get("DH", "CONN_SETUP_ABORT"):
             return frame.data
-        seen = int(frame.get("DH", "FCVI_CONNECTION_ID"))  # type: ignore[arg-type]
-        swap: Callable[[int], int] = {0: self._first, self._first: 0}.get  # type: ignore[assignment]
-        changed = swap(seen)
+        changed = {0: self._first, self._first: 0}.get(number(frame, "FCVI_CONNECTION_ID"))
         return frame.data if changed is None else _put(frame.data, ("DH", "FCVI_CONNECTION_ID", changed, frame.dh_offset))

@@ -91,6 +91,13 @@ class Manner:
         return 0
 
 
+def number(frame: codec.Frame, ident: str) -> int:
+    """A field of the Device_Header."""
+    value = frame.get("DH", ident)
+    assert isinstance(value, int), f"{ident} is no number"
+    return value
+
+
 def in_connect(frame: codec.Frame, kind: str, at: int, size: int) -> Optional[int]:
     """Where in the frame these bytes of a connect payload are, which may come in several frames (E44); None: not in this one."""
     start = at - frame.header("Parameter")

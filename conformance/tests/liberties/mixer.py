@@ -124,6 +124,11 @@ def _judge(seed: int, names: list[str], reference: bool, index: int) -> Result:
     return run_variant(dut, case, variant, pics_module.complete(dut.pics, "hello"), pixit_for("virtual"), LEVELS, seed)
 
 
+def judged_by(seed: int, names: list[str], reference: bool, variant_id: str) -> Verdict:
+    """What a variant says of one device, whatever liberties there are beside its own."""
+    return _judge(seed, names, reference, next(i for i, (c, v) in enumerate(CASES) if c.variant_id(v) == variant_id)).verdict
+
+
 def fewest(names: list[str], same: Callable[[list[str]], bool]) -> tuple[str, ...]:
     """The fewest of these liberties with which the verdict stays the same; none where it needs the cases before it."""
     if not same(names):

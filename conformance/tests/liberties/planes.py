@@ -9,7 +9,7 @@ from typing import Optional
 
 from fcvi.fc import codec
 
-from .manner import MS, SECOND, Config, Manner, Params, liberty
+from .manner import MS, SECOND, Config, Manner, Params, liberty, number
 
 _CONNECT = ("VipConnectWait", "VipConnectAccept", "VipConnectReject", "VipConnectRequest", "VipConnectPeerWait", "VipDisconnect")
 _POSTS = ("VipPostSend", "VipPostRecv")
@@ -315,7 +315,7 @@ class SecondViBehind(Manner):
     """The Messages of some VIs leave 30 ms behind those of the others."""
 
     def apart(self, frame: codec.Frame, kind: str) -> int:
-        behind = kind in _REQUESTS and int(frame.get("DH", "FCVI_HANDLE")) & 1  # type: ignore[arg-type]
+        behind = kind in _REQUESTS and number(frame, "FCVI_HANDLE") & 1
         return 30 * MS if behind else 0
 
 

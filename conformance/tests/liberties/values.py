@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 
 from fcvi.fc import codec
 
-from .manner import Config, Manner, Params, Refusal, in_connect, liberty
+from .manner import Config, Manner, Params, Refusal, in_connect, liberty, number
 
 _NONE_16, _NONE_32 = 0xFFFF, 0xFFFF_FFFF
 _TO_THE_DEVICE = (
@@ -182,20 +182,23 @@ class Handles(Manner):
 
     def begin(self, config: Config, dut: Any) -> None:
         self._map = _Map(self.rng, 32, (_NONE_32,), self.kind)
+        self._own: set[int] = set()
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         at = in_connect(frame, kind, _HANDLE, 4)  # FCVI_RQST_HANDLE or FCVI_RESP_HANDLE
-        if at is None:
+        if at is not None:
+            own = int.from_bytes(frame.data[at : at + 4], "big")
+            self._own.add(own)
+            return [frame.data[:at] + self._map.to(own).to_bytes(4, "big") + frame.data[at + 4 :]]
+        aborts = kind == "DISCONNECT_RQST" and frame.get("DH", "CONN_SETUP_ABORT")
+        if not aborts or (named := number(frame, "FCVI_HANDLE")) not in self._own:
             return None
-        seen = self._map.to(int.from_bytes(frame.data[at : at + 4], "big"))
-        return [frame.data[:at] + seen.to_bytes(4, "big") + frame.data[at + 4 :]]
+        return [_put(frame.data, ("DH", "FCVI_HANDLE", self._map.to(named), frame.dh_offset))]  # a port may name its own (E04)
 
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
         if kind not in _TO_THE_DEVICE:
             return frame.data
-        seen = frame.get("DH", "FCVI_HANDLE")
-        assert isinstance(seen, int)
-        return _put(frame.data, ("DH", "FCVI_HANDLE", self._map.back(seen), frame.dh_offset))
+        return _put(frame.data, ("DH", "FCVI_HANDLE", self._map.back(number(frame, "FCVI_HANDLE")), frame.dh_offset))
 
 
 @liberty("handles-downwards", "5.9.2, E12", "handle", of_2007=True)

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from fcvi.fc import codec
 
-from .manner import Config, Manner, in_connect, liberty
+from .manner import Config, Manner, in_connect, liberty, number
 
 _UNASSIGNED = 0xFFFF_FFFF
 
@@ -26,16 +26,14 @@ class _Refusals(Manner):
 
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
         if kind == "CONNECT_RESP1":
-            code = frame.get("DH", "Reason_Code") if frame.get("DH", "CONN_STS") else 0
-            self._codes[frame.data[16:18]] = int(code)  # type: ignore[arg-type]
+            self._codes[frame.data[16:18]] = number(frame, "Reason_Code") if frame.get("DH", "CONN_STS") else 0
         return frame.data
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         if kind == "CONNECT_RESP1":
-            code = frame.get("DH", "Reason_Code") if frame.get("DH", "CONN_STS") else 0
-            self._codes[frame.data[16:18]] = int(code)  # type: ignore[arg-type]
+            self._codes[frame.data[16:18]] = number(frame, "Reason_Code") if frame.get("DH", "CONN_STS") else 0
         code = self._codes.get(frame.data[16:18], 0)
-        return self.after(frame, code) if kind in ("CONNECT_RESP2", "CONNECT_RESP3") and code else None  # type: ignore[arg-type]
+        return self.after(frame, code) if kind in ("CONNECT_RESP2", "CONNECT_RESP3") and code else None
 
     def after(self, frame: codec.Frame, code: int) -> Optional[list[bytes]]:
         """RESP2 or RESP3 after a refusal with this code."""

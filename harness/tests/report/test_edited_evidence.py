@@ -293,9 +293,10 @@ def test_a_finding_is_not_written_through_a_link(how: str, tmp_path: Path) -> No
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).symlink_to(tmp_path / "elsewhere")
+    no_device: Any = None
     with pytest.raises(OSError, match="it is a link"):
         if how == "random":
-            write.write(tmp_path / "out", None, found)  # type: ignore[arg-type]
+            write.write(tmp_path / "out", no_device, found)
         else:
-            fuzz._write(tmp_path / "out", found, None)  # type: ignore[arg-type]
+            fuzz._write(tmp_path / "out", found, no_device)
     assert not list((tmp_path / "elsewhere").iterdir())
