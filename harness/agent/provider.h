@@ -18,7 +18,8 @@ struct provider_qos {
 };
 
 /** Call this in each thread that begins to wait in a VIPL call; before anything is started. A provider that
- * cannot tell calls nothing: then the agent gives a call that blocks a moment before it takes the next line. */
+ * cannot tell calls nothing: then the agent gives a call that blocks a moment before it takes the next line.
+ */
 void provider_when_waiting(void (*waits)(void));
 
 /** Put the NIC on a wire, before the first reset: `--on`. False with one line in why. */

@@ -85,10 +85,9 @@ void fcvi_envelope_fcoe_open(struct envelope *e, struct envelope_bytes all, stru
 
 /* ---- writing ---- */
 
-/* FPMA addresses: 0E:FC:00 and the N_Port Identifier (FC-BB). */
 static void put_mac(uint8_t *out, uint64_t id)
 {
-    fcvi_store(out, 3, 0x0EFC00);
+    fcvi_store(out, 3, ENVELOPE_FC_MAP);
     fcvi_store(out + 3, 3, id);
 }
 

@@ -23,6 +23,8 @@ struct envelope_bytes {
     size_t length, original;
 };
 #define ENVELOPE_UNKNOWN SIZE_MAX
+/* What an address begins with that the Fabric gives; behind it stands the N_Port_ID (FC-BB). */
+#define ENVELOPE_FC_MAP 0x0EFC00u
 
 struct envelope;
 /* Opens what only wraps another frame, behind an EtherType or an IP protocol; leaves out as it is when it is

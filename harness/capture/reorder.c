@@ -1,5 +1,6 @@
 /* A heap of records by their time, and by their place in the file where times are equal. */
 #include "reorder.h"
+#include "layers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,12 @@ void fcvi_reorder_close(struct reorder *q)
 
 /* ---- the clock ---- */
 
-enum { FPMA = 0x0EFC00, FIP_FRAME = 14, FIP_LINK_SERVICE = 2 };
+enum { FIP_FRAME = 14, FIP_LINK_SERVICE = 2 };
 
 /* Of FIP: the N_Port_ID that the Fabric made the address of (FC-BB), or that of the link service in it. */
 static uint32_t sender_of_fip(const struct capture_record *r)
 {
-    if (r->source >> 24 == FPMA)
+    if (r->source >> 24 == ENVELOPE_FC_MAP)
         return (uint32_t)(r->source & 0xFFFFFF);
     if (r->frame.length < FIP_FRAME + 24 || fcvi_load(r->frame.bytes + 2, 2) != FIP_LINK_SERVICE)
         return CAPTURE_ANYBODY;
