@@ -96,6 +96,7 @@ LIB_OBJ := $(call objects,$(BUILD)/obj,$(LIB_SRC))
 include harness/rules.mk harness/release/rules.mk
 include fuzz/rules.mk conformance/tests/rules.mk
 
+SHARED := libfcvi.so libvipl.so libvipl64.so
 PC_FILES := $(patsubst %,$(BUILD)/%.pc,fcvi vipl vipl64)
 all: $(BUILD)/libfcvi-mutator.so $(BUILD)/libfcvi.a $(BUILD)/libfcvi.so $(BUILD)/libvipl.a $(BUILD)/libvipl.so $(BUILD)/libvipl64.so $(EXTENSION) $(STREAMS) $(BUILD)/fcvi $(BUILD)/fcvi-agent \
      $(PC_FILES) $(BUILD)/fcvi.lua $(BUILD)/fcvi-explore $(BUILD)/fcvi-open $(VERBS_AGENT)
@@ -152,7 +153,7 @@ install: all ## install under DESTDIR and PREFIX
 	ln -sf libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so
 	install -m 755 $(BUILD)/fcvi-agent $(VERBS_AGENT) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libfcvi.a $(BUILD)/libvipl.a $(LIBRARIES)/
-	for library in libfcvi.so libvipl.so libvipl64.so; do \
+	for library in $(SHARED); do \
 	  install -m 755 $(BUILD)/$$library.$(VERSION) $(LIBRARIES)/ && \
 	  ln -sf $$library.$(VERSION) $(LIBRARIES)/$$library.$(SOVERSION) && \
 	  ln -sf $$library.$(SOVERSION) $(LIBRARIES)/$$library || exit 1; done
@@ -193,8 +194,8 @@ uninstall: ## remove what install put there
 	rm -f $(SHARE)/man/man1/fcvi.1 $(SHARE)/man/man1/fcvi-*.1 $(SHARE)/bash-completion/completions/fcvi $(SHARE)/zsh/site-functions/_fcvi
 	rm -rf $(PRIVATE) $(DESTDIR)$(PREFIX)/include/fcvi $(PC_FILES:$(BUILD)/%=$(LIBRARIES)/pkgconfig/%)
 	rm -f $(DESTDIR)$(PREFIX)/include/fcvi_mutator.h $(LIBRARIES)/libfcvi-mutator.so $(LIBRARIES)/libfcvi-mutator.so.$(SOVERSION) $(LIBRARIES)/libfcvi-mutator.so.$(VERSION)
-	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBRARIES)/libvipl.a $(foreach library,libvipl.so libvipl64.so,$(addprefix $(LIBRARIES)/$(library),/ .$(SOVERSION) .$(VERSION)))
-	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(DESTDIR)$(PREFIX)/bin/fcvi-verbs-agent $(LIBRARIES)/libfcvi.a $(LIBRARIES)/libfcvi.so $(LIBRARIES)/libfcvi.so.$(SOVERSION) $(LIBRARIES)/libfcvi.so.$(VERSION)
+	rm -f $(DESTDIR)$(PREFIX)/include/vipl.h $(LIBRARIES)/libvipl.a $(foreach library,$(SHARED),$(LIBRARIES)/$(library) $(LIBRARIES)/$(library).$(SOVERSION) $(LIBRARIES)/$(library).$(VERSION))
+	rm -f $(DESTDIR)$(PREFIX)/bin/fcvi $(DESTDIR)$(PREFIX)/bin/fcvi-agent $(DESTDIR)$(PREFIX)/bin/fcvi-verbs-agent $(LIBRARIES)/libfcvi.a
 
 # ---- releases ----
 

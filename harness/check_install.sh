@@ -139,3 +139,6 @@ FCVI_INSTALLED="$scratch" PYTHONPATH=build/python:harness:. /usr/bin/python3 -m 
 # what is built is not built again
 again=$(make --no-print-directory V=1 all | grep -Evc 'Nothing to be done|^Built' || true)
 [ "$again" -eq 0 ] || { echo "make rebuilds something although nothing changed"; exit 1; }
+make --no-print-directory -s uninstall DESTDIR="$scratch" PREFIX=/usr
+left=$(cd "$scratch" && find usr -type f -o -type l)
+[ -z "$left" ] || { echo "uninstall leaves $left"; exit 1; }

@@ -1,5 +1,6 @@
-/* The names of the calls whose VIP_ULONG is `unsigned long`; vipl.h includes this for -DVIPL64. */
-#ifndef FCVI_VIPL64_H
+/* The names of the calls whose VIP_ULONG is `unsigned long`. vipl.h includes this for -DVIPL64; without that
+ * it says nothing. */
+#if defined VIPL64 && !defined FCVI_VIPL64_H
 #define FCVI_VIPL64_H
 
 #define VipOpenNic VipOpenNic64
