@@ -50,6 +50,11 @@ def pytest_configure() -> None:
         subprocess.run(["make", "--silent", "build/pcaps/.made"], cwd=ROOT, check=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that wait begin first, module by module, while other workers compute."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
+
+
 def fcvi(*args: str, stdin: bytes = b"", timeout: float = 300, real: bool = False) -> subprocess.CompletedProcess[str]:
     """Run the command; its output as text. real: start a program of its own, because the start is what is tried."""
     run = subprocess.run if real else starts.run

@@ -16,6 +16,8 @@ from conformance.vipl.cases import all_cases
 
 from ..conftest import FCVI, ROOT
 
+pytestmark = pytest.mark.early
+
 AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
 #: What needs two processes on one node.
 OPEN = {f"VIPL.{name}" for name in ("P3/send", "P3/recv", "P3/end")}

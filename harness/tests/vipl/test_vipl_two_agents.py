@@ -13,6 +13,8 @@ import pytest
 
 from ..conftest import FCVI, ROOT
 
+pytestmark = pytest.mark.early
+
 AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
 #: What VI/TCP cannot say (A07, A110, A111), disconnections that handlers are told of, and some of the rest.
 SELECT = "VIPL.C15/size-*,VIPL.C28,VIPL.K3,VIPL.C48,VIPL.X19,VIPL.X20,VIPL.S2,VIPL.Q2,VIPL.E3"

@@ -19,6 +19,8 @@ from .. import starts
 from ..conftest import FCVI
 from .test_agent_vitcp import free_port
 
+pytestmark = pytest.mark.early
+
 #: Setups from both sides and their ends, Messages in every cut, a refusal, and what sockets cannot do.
 SELECT = ",".join(
     ("TCP.4.1.a", "TCP.4.1.b", "TCP.4.3.b", "TCP.2.2.2.2.2.e", "TCP.2.2.2.2.6.a", "TCP.2.2.2.2.3.a", "TCP.2.2.2.2.3.b/*bytes*",
