@@ -16,6 +16,7 @@ _WORDS: dict[type[ast.cmpop], tuple[str, str]] = {
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # what a statement holds that has lines of its own
 _LEFT_ALONE = (ast.Import, ast.ImportFrom, ast.Raise, ast.Pass, ast.Global)
 PROBE = "fcvi_probe"
+DESCRIPTOR = 900  # of a probe's file: a command that the fork server begins closes those up to 563 of the server
 
 #: The module of the probes: each notes once a process which test runs it. A command that a test starts has its environment. The
 #: file is opened when the program begins, since the sandbox of the reader opens nothing.
@@ -23,8 +24,12 @@ PROBE_SOURCE = '''import fcntl
 import os
 
 _seen = set()
-_log = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-_log = fcntl.fcntl(_log, fcntl.F_DUPFD_CLOEXEC, 500)
+_low = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+try:
+    _log = fcntl.fcntl(_low, fcntl.F_DUPFD_CLOEXEC, {descriptor})
+    os.close(_low)  # where standard output was closed this is its number
+except OSError:
+    _log = _low  # few descriptors are allowed here
 
 
 def hit(number):
@@ -172,7 +177,7 @@ def chosen(root: Path, seed: int, count: int) -> list[Mutant]:
 
 def put_probes(tree: Path, mutants: list[Mutant], log: Path) -> None:
     """Before each mutant's statement, in a copy of the tree, a line that notes who runs it."""
-    (tree / "harness" / f"{PROBE}.py").write_text(PROBE_SOURCE.format(log=str(log)), encoding="utf-8")
+    (tree / "harness" / f"{PROBE}.py").write_text(PROBE_SOURCE.format(log=str(log), descriptor=DESCRIPTOR), encoding="utf-8")
     numbered = sorted(enumerate(mutants), key=lambda pair: -pair[1].statement)
     for number, mutant in numbered:
         path = tree / mutant.file

@@ -18,26 +18,26 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Sequence
 
 from .suite_mutant_source import Mutant, apply, chosen, put_probes
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Stages of `check` and `nightly` that run the suite's Python without pytest, quickest first.
 STAGES = ("certify", "check-docs", "check-pcaps", "check-types")
-MOST_S = 1800.0  # that one mutant may take: what it makes slower than this was found
+MOST_S = 900.0  # that tests which one pytest takes may need, or one test alone
 TOO_SLOW = "too slow"
 AT_ONCE = 400  # tests that one pytest takes: the first failure ends the mutant
 
 
 def copy_of(tree: Path, into: Path) -> Path:
-    """A copy of what git tracks here, with the build beside it; files of the build are linked, since builds replace them."""
+    """A copy of what git tracks here, with the build beside it: the stages of a mutant write into it."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, check=True).stdout
     subprocess.run(["cp", "--parents", "-a", "-t", str(into), *filter(None, listed.decode().split("\0"))], cwd=tree, check=True)
-    subprocess.run(["cp", "-al", str(tree / "build"), str(into / "build")], check=True)
+    subprocess.run(["cp", "-a", str(tree / "build"), str(into / "build")], check=True)
     shared = tree.parent / "shared"
     if shared.is_dir() and not (into.parent / "shared").exists():
         (into.parent / "shared").symlink_to(shared)
@@ -49,19 +49,29 @@ def copy_of(tree: Path, into: Path) -> Path:
     return into
 
 
+def compile_all(tree: Path) -> None:
+    """Bytecode that is held by what a source says, not by its time: each start of a command would compile the suite anew."""
+    words = ["compileall", "-q", "-j", "0", "--invalidation-mode", "checked-hash", "harness", "conformance", "fuzz"]
+    subprocess.run(["/usr/bin/python3", "-m", *words], cwd=tree, check=True)
+
+
 def failures(tree: Path, *words: str, limit: float) -> list[str]:
-    """The tests that fail, by name; what a run that was ended for its time had failed so far, and its name for that."""
+    """The tests that fail, by name; of a run that a signal ends, the test that ran then, with TOO_SLOW if its time was over."""
     environment = {**os.environ, "PYTHONPATH": f"{tree}/build/python:{tree}/harness:{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", *words]
+    command = ["/usr/bin/python3", "-m", "pytest", "-v", "-rfE", "--tb=no", "-p", "no:cacheprovider", *words]
+    slow = []
     with subprocess.Popen(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, start_new_session=True) as running:  # fmt: skip
         try:
             said, _ = running.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, 9)
-            return [TOO_SLOW]
-        found = [line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        return found or ([] if running.returncode == 0 else [f"pytest's status {running.returncode}"])
+            said, _ = running.communicate()
+            slow = [TOO_SLOW]
+    found = [line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    if running.returncode < 0:  # the line of a test that has not ended is its name
+        return [*slow, *[line.rstrip() for line in said.splitlines()[-1:] if "::" in line]]
+    return found or ([] if running.returncode == 0 else [f"pytest's status {running.returncode}"])
 
 
 def makes(tree: Path, stage: str) -> bool:
@@ -84,21 +94,40 @@ def read_hits(path: Path, count: int) -> list[list[str]]:
     return lists
 
 
+def collected(tree: Path, marks: Sequence[str]) -> set[str]:
+    """The names that pytest finds. One name that it does not find ends a run before its first test."""
+    environment = {**os.environ, "PYTHONPATH": f"{tree}/build/python:{tree}/harness:{tree}"}
+    words = ["-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *marks, "harness/tests", "conformance/tests"]
+    done = subprocess.run(["/usr/bin/python3", *words], cwd=tree, env=environment, capture_output=True, text=True, check=True)
+    return {line for line in done.stdout.splitlines() if "::" in line}
+
+
+def finds(tree: Path, mutant: Mutant, tests: list[str], limit: float) -> list[str]:
+    """What fails of these tests with the mutant, the first only."""
+    apply(tree, mutant)
+    try:
+        return failures(tree, "-x", *tests, limit=limit)
+    finally:
+        apply(tree, mutant, back=True)
+
+
 def judge(tree: Path, mutant: Mutant, tests: list[str]) -> str:
     """What finds the mutant, or "survived"; "unreached" when nothing runs its line."""
     if not tests:
         return "unreached"
     left = [test for test in tests if test != "?"]
-    until = time.monotonic() + MOST_S
     while left:
         part = left[:AT_ONCE]
-        apply(tree, mutant)
-        try:
-            failed = failures(tree, "-x", *part, limit=max(1.0, until - time.monotonic()))
-        finally:
-            apply(tree, mutant, back=True)
-        if failed and (failed == [TOO_SLOW] or not failures(tree, failed[0], limit=MOST_S)):
-            return failed[0]
+        failed = finds(tree, mutant, part, MOST_S)
+        slow = failed[:1] == [TOO_SLOW]
+        if slow:  # a busy host is slow as well: what the test does alone counts
+            failed = failed[1:] or part[:1]
+            failed = failed if finds(tree, mutant, failed, MOST_S) else []
+            if not failed and part[1:]:
+                left = [*part[1:], *left[AT_ONCE:]]
+                continue
+        if failed and not failures(tree, failed[0], limit=MOST_S):
+            return f"{TOO_SLOW}: {failed[0]}" if slow else failed[0]
         # what fails without the mutant, too, says nothing of it
         left = left[left.index(failed[0]) + 1 :] if failed and failed[0] in left else left[AT_ONCE:]
     apply(tree, mutant)
@@ -106,6 +135,8 @@ def judge(tree: Path, mutant: Mutant, tests: list[str]) -> str:
         return next((stage for stage in STAGES if not makes(tree, stage)), "survived")
     finally:
         apply(tree, mutant, back=True)
+        shutil.rmtree(tree / "build/pcaps", ignore_errors=True)  # tests of the next mutant read what this one recorded
+        shutil.copytree(ROOT / "build/pcaps", tree / "build/pcaps")
 
 
 def main() -> int:
@@ -120,18 +151,22 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build/mutants-suite.tsv")
     args = parser.parse_args()
     mutants = chosen(ROOT, args.seed, args.sample)
+    marks = ["-m", args.marks] if args.marks else []
     with tempfile.TemporaryDirectory(prefix="fcvi-mutants-") as place:
         hits = args.hits or Path(place, "hits.tsv")
         if not hits.exists():
             probed = copy_of(ROOT, _fresh(place, "probed"))
             put_probes(probed, mutants, hits)
-            marks = ["-m", args.marks] if args.marks else []
+            compile_all(probed)
             failures(probed, "-n", str(args.jobs), *marks, "harness/tests", "conformance/tests", limit=7200)
             shutil.rmtree(probed)
-        tests = read_hits(hits, len(mutants))
+        known = collected(ROOT, marks)
+        tests = [[test for test in each if test == "?" or test in known] for each in read_hits(hits, len(mutants))]
         free: SimpleQueue[Path] = SimpleQueue()
         for number in range(args.jobs):
             free.put(copy_of(ROOT, _fresh(place, f"tree{number}/fcvi")))
+        for number in range(args.jobs):
+            compile_all(Path(place, f"tree{number}/fcvi"))
 
         def one(number: int) -> str:
             tree = free.get()

@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness.tests import fork_server
+
 from .suite_mutant_source import apply, mutants_of, put_probes
-from .suite_mutants import read_hits
+from .suite_mutants import failures, finds, read_hits
 
 SOURCE = '''"""A module."""
 
@@ -47,10 +49,22 @@ def test_a_probe_notes_the_test_in_a_process_of_its_own(tmp_path: Path) -> None:
     tree = _tree(tmp_path)
     mutants = [m for m in mutants_of(tree, "module.py") if m.kind in ("and/or", "call removed")]
     put_probes(tree, mutants, tmp_path / "hits.tsv")
-    code = "import module; module.larger(1, 2); module.larger(1, 2)"
+    # what the server of commands closes in each command that it begins
+    closed = f"import fcvi_probe, os; os.closerange(3, {fork_server._FROM + fork_server.DESCRIPTORS})"
+    code = f"{closed}; import module, sys; module.larger(1, 2); module.larger(1, 2); print('no hit', file=sys.stderr)"
     subprocess.run(
-        [sys.executable, "-c", code], cwd=tree, check=True,
+        ["sh", "-c", '"$0" -c "$1" 2>&- || test $? = 120', sys.executable, code], cwd=tree, check=True,
         env={"PYTHONPATH": f"{tree}/harness:{tree}", "PYTEST_CURRENT_TEST": "test_x.py::test_it (call)"},
     )  # fmt: skip
     lists = dict(zip([m.kind for m in mutants], read_hits(tmp_path / "hits.tsv", len(mutants))))
     assert lists == {"and/or": ["test_x.py::test_it"], "call removed": []}
+
+
+def test_what_fails_is_named_and_what_ends_the_run_too(tmp_path: Path) -> None:
+    tree = _tree(tmp_path)
+    larger = "import module, os\n\n\ndef test_it():\n    assert module.larger(1, 2) == 2\n"
+    (tree / "test_module.py").write_text(f"{larger}\n\ndef test_killed():\n    os.kill(os.getpid(), 9)\n")
+    mutant = next(m for m in mutants_of(tree, "module.py") if m.new.strip() == "if first < second and second is None:")
+    names = ["test_module.py::test_it", "test_module.py::test_killed"]
+    assert finds(tree, mutant, names, 100) == names[:1]
+    assert failures(tree, *names, limit=100) == names[1:]
