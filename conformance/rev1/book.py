@@ -7,27 +7,18 @@ Its catalogue is requirements.tsv and the requirements of 2007 that hold (holds.
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping
 
-from fcvi.engine.protocol import Line, Protocol
+from fcvi.engine.protocol import Protocol, later
 
 from conformance.fcvi.book import PROTOCOL as OF_2007
 
 if TYPE_CHECKING:
     from fcvi.engine.attachment import Dut
-    from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
-    from fcvi.engine.review import PicsRule
     from fcvi.engine.scenario import Scenario
 
 NAME = "FC-VI Rev 1.0"
-
-
-def _cases() -> Iterable[CaseInfo]:
-    from .cases import all_cases
-
-    return all_cases()
 
 
 def _scenario(*of_the_run: Any) -> Scenario:
@@ -44,24 +35,6 @@ def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[
     return {**configuration(pixit, seed, changes), "revision": PROTOCOL.edition}
 
 
-def _draw(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
-    from fcvi.fc.drawing import draw
-
-    return draw(pixit, clock, rng)
-
-
-def _pics_rules() -> Sequence[PicsRule]:
-    from .pics_rules import RULES
-
-    return RULES
-
-
-def _line() -> Line:
-    from fcvi.fc.trace import LINE_REV1
-
-    return LINE_REV1
-
-
 def _reference() -> tuple[Dut, Pixit]:
     from fcvi.dut.ref import RefDut
     from fcvi.engine.pixit import Given, pixit_for
@@ -75,15 +48,15 @@ PROTOCOL = Protocol(
     prefix="REV1-",
     erratum="R",
     folder=Path(__file__).resolve().parent,
-    cases=_cases,
+    cases=later(f"{__package__}.cases", "all_cases"),
     scenario=_scenario,
     configuration=_configuration,
-    draw=_draw,
+    draw=later("fcvi.fc.drawing", "draw"),
     pics=OF_2007.pics,
-    pics_rules=_pics_rules,
+    pics_rules=later(f"{__package__}.pics_rules", "RULES"),
     attachments=OF_2007.attachments,
     attach=OF_2007.attach,
-    line=_line,
+    line=later("fcvi.fc.trace", "LINE_REV1"),
     edition="rev1",
     base=OF_2007,
     reference=_reference,

@@ -4,40 +4,19 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
-from fcvi.engine.protocol import Protocol
+from fcvi.engine.protocol import Protocol, later
 
 from .pics import ITEMS
 
 if TYPE_CHECKING:
     from fcvi.engine.attachment import Dut
-    from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
-    from fcvi.engine.scenario import Scenario
-    from fcvi.engine.target import Target
-
-
-def _cases() -> Iterable[CaseInfo]:
-    from .cases import all_cases
-
-    return all_cases()
-
-
-def _scenario(*of_the_run: Any) -> Scenario:
-    from .steps.scenario import Verbs
-
-    return Verbs(*of_the_run)
 
 
 def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {"wire": "verbs", "seed": seed, **changes}
-
-
-def _attach(target: Target, **how: Any) -> Dut:
-    from fcvi.attach import attach
-
-    return attach(target, **how)
 
 
 def _reference() -> tuple[Dut, Pixit]:
@@ -61,11 +40,11 @@ PROTOCOL = Protocol(
     prefix="VERBS-",
     erratum="B",
     folder=Path(__file__).resolve().parent,
-    cases=_cases,
-    scenario=_scenario,
+    cases=later(f"{__package__}.cases", "all_cases"),
+    scenario=later(f"{__package__}.steps.scenario", "Verbs"),
     configuration=_configuration,
     pics=ITEMS,
     attachments=("verbs",),
-    attach=_attach,
+    attach=later("fcvi.attach", "attach"),
     reference=_reference,
 )

@@ -4,49 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from fcvi.engine.protocol import Protocol
+from fcvi.engine.protocol import Protocol, later
 
 from .pics import ITEMS
 
 if TYPE_CHECKING:
     from fcvi.engine.attachment import Dut
-    from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit
-    from fcvi.engine.results import Result
-    from fcvi.engine.scenario import Scenario
-    from fcvi.engine.target import Target
-
-
-def _cases() -> Iterable[CaseInfo]:
-    from .cases import all_cases
-
-    return all_cases()
-
-
-def _scenario(*of_the_run: Any) -> Scenario:
-    from .steps.scenario import Calls
-
-    return Calls(*of_the_run)
-
-
-def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    from fcvi.engine.calls_scenario import configuration
-
-    return configuration(pixit, seed, changes)
-
-
-def _phases(results: Sequence[Result], verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
-    from .phases import phases
-
-    return phases(results, verdicts)
-
-
-def _attach(target: Target, **how: Any) -> Dut:
-    from fcvi.attach import attach
-
-    return attach(target, **how)
 
 
 def _reference() -> tuple[Dut, Pixit]:
@@ -66,12 +32,12 @@ PROTOCOL = Protocol(
     prefix="VIPL-",
     erratum="A",
     folder=Path(__file__).resolve().parent,
-    cases=_cases,
-    scenario=_scenario,
-    configuration=_configuration,
+    cases=later(f"{__package__}.cases", "all_cases"),
+    scenario=later(f"{__package__}.steps.scenario", "Calls"),
+    configuration=later("fcvi.engine.calls_scenario", "configuration"),
     pics=ITEMS,
     attachments=("api",),
-    attach=_attach,
-    phases=_phases,
+    attach=later("fcvi.attach", "attach"),
+    phases=later(f"{__package__}.phases", "phases"),
     reference=_reference,
 )

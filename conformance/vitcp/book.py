@@ -3,56 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional
+from typing import TYPE_CHECKING, Optional
 
-from fcvi.engine.protocol import Line, Protocol
+from fcvi.engine.protocol import Protocol, later
 
 from .pics import ITEMS
 
 if TYPE_CHECKING:
     from fcvi.engine.attachment import Dut
-    from fcvi.engine.case import CaseInfo
     from fcvi.engine.pixit import Pixit, Profile
-    from fcvi.engine.scenario import Scenario
-    from fcvi.engine.target import Target
-
-
-def _cases() -> Iterable[CaseInfo]:
-    from .cases import all_cases
-
-    return all_cases()
-
-
-def _scenario(*of_the_run: Any) -> Scenario:
-    """With the lower tester on streams."""
-    from fcvi.vitcp.scenario import Scenario as StreamScenario
-
-    return StreamScenario(*of_the_run)
-
-
-def _configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    from fcvi.vitcp.configuration import configuration
-
-    return configuration(pixit, seed, changes)
-
-
-def _draw(pixit: Pixit, clock: str, rng: Random) -> tuple[Pixit, Mapping[str, Any]]:
-    from fcvi.vitcp.configuration import draw
-
-    return draw(pixit, clock, rng)
-
-
-def _line() -> Line:
-    from fcvi.vitcp.trace import LINE
-
-    return LINE
-
-
-def _attack() -> Any:
-    from . import attack
-
-    return attack
 
 
 def _profile(path: Optional[str]) -> Profile:
@@ -63,12 +22,6 @@ def _profile(path: Optional[str]) -> Profile:
         return load(path).of_run
     except ProfileError as error:
         raise FileError(f"--profile {error}") from error
-
-
-def _attach(target: Target, **how: Any) -> Dut:
-    from fcvi.attach import attach
-
-    return attach(target, **how)
 
 
 def _reference() -> tuple[Dut, Pixit]:
@@ -84,16 +37,16 @@ PROTOCOL = Protocol(
     prefix="VITCP-",
     erratum="V",
     folder=Path(__file__).resolve().parent,
-    cases=_cases,
-    scenario=_scenario,
-    configuration=_configuration,
-    draw=_draw,
+    cases=later(f"{__package__}.cases", "all_cases"),
+    scenario=later("fcvi.vitcp.scenario", "Scenario"),
+    configuration=later("fcvi.vitcp.configuration", "configuration"),
+    draw=later("fcvi.vitcp.configuration", "draw"),
     pics=ITEMS,
     attachments=("ref", "exec", "unix", "tcp", "vitcp"),
-    attach=_attach,
-    line=_line,
+    attach=later("fcvi.attach", "attach"),
+    line=later("fcvi.vitcp.trace", "LINE"),
     streams=True,
     profile=_profile,
-    attack=_attack,
+    attack=later(f"{__package__}.attack"),
     reference=_reference,
 )

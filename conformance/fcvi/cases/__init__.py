@@ -8,29 +8,21 @@ behind all parts, follow by their clause.
 from __future__ import annotations
 
 import functools
-import importlib
 import math
-import pkgutil
+import sys
 from types import ModuleType
 
-from fcvi.engine.case import CaseInfo
+from fcvi.engine.case import CaseInfo, by_numbers
 
 from conformance.fcvi.steps.connection import REGISTRY
 
 
 def _by_place(module: ModuleType) -> tuple[float, list[tuple[bool, int, str]]]:
-    """Its part, then its name with numbers as numbers: 5.9 comes before 5.10."""
-    words = module.__name__.rpartition(".")[2].split("_")
-    return getattr(module, "PART_OF_REPORT", math.inf), [(not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in words]
+    """Its part, then its name."""
+    return getattr(module, "PART_OF_REPORT", math.inf), by_numbers(module.__name__.rpartition(".")[2])
 
 
 @functools.cache
-def _load() -> tuple[CaseInfo, ...]:
-    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
-    places = {module.__name__: place for place, module in enumerate(sorted(modules, key=_by_place))}
-    return tuple(sorted(REGISTRY.cases(), key=lambda case: places[case.body.__module__]))
-
-
-def all_cases() -> list[CaseInfo]:
-    """Every case of the standard. Which module was imported first makes no difference to their order."""
-    return list(_load())
+def all_cases() -> tuple[CaseInfo, ...]:
+    """Every case of the standard."""
+    return REGISTRY.of_package(__name__, lambda case: _by_place(sys.modules[case.body.__module__]))

@@ -9,21 +9,13 @@ bound_windows: 64 to 66, 69. invalidation: 67, 68.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 
-from fcvi.engine.case import CaseInfo
+from fcvi.engine.case import CaseInfo, by_numbers
 
 from conformance.verbs.steps.declare import REGISTRY
 
 
 @functools.cache
-def _load() -> tuple[CaseInfo, ...]:
-    for found in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{found.name}")
-    return tuple(sorted(REGISTRY.cases(), key=lambda case: int(case.id.rpartition(".")[2])))
-
-
-def all_cases() -> list[CaseInfo]:
-    """Every case of the standard. Which module was imported first makes no difference to their order."""
-    return list(_load())
+def all_cases() -> tuple[CaseInfo, ...]:
+    """Every case of the standard."""
+    return REGISTRY.of_package(__name__, lambda case: by_numbers(case.id))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from .protocol import Protocol, in_force
@@ -87,6 +90,17 @@ class Registry:
     def cases(self) -> list[CaseInfo]:
         """All cases."""
         return list(self._cases.values())
+
+    def of_package(self, package: str, key: Callable[[CaseInfo], Any]) -> tuple[CaseInfo, ...]:
+        """All cases once every module of the package is imported, sorted. Which module was imported first makes no difference."""
+        for found in iter_modules(import_module(package).__path__):
+            import_module(f"{package}.{found.name}")
+        return tuple(sorted(self.cases(), key=key))
+
+
+def by_numbers(name: str) -> list[tuple[bool, int, str]]:
+    """What sorts names of clauses, cases or modules, with numbers as numbers: 5.10 comes behind 5.9, and both before words."""
+    return [(not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in re.findall(r"[0-9]+|[^0-9._]+", name)]
 
 
 def case(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Protocol as Shape, Sequence
@@ -48,6 +50,18 @@ class Line:
     decode: Callable[[TraceFrame, bool], View]
     #: A unit for the page of a case (page.py): its kind, and the fields of it that matter.
     words: Callable[[View], str] = lambda view: view.summary()
+
+
+def _load(module: str, name: str, *given: Any, **named: Any) -> Any:
+    found = import_module(module)
+    wanted = getattr(found, name) if name else found
+    return wanted(*given, **named) if callable(wanted) else wanted
+
+
+def later(module: str, name: str = "") -> Callable[..., Any]:
+    """What loads a module when it is called, and calls the function of this name there or gives the value; without a name it gives
+    the module."""
+    return partial(_load, module, name)
 
 
 def _no_configuration(pixit: Pixit, seed: int, changes: Mapping[str, Any]) -> dict[str, Any]:
