@@ -119,23 +119,31 @@ void fcvi_disconnect_timeout(struct fcvi_port *p, struct vi *vi)
     send_rqst(p, vi, x);
 }
 
-/* 8.6.3 a: abort the Exchange, stay in Error, VIP_NOT_REACHABLE. */
+/* 8.6.3 a: abort the Exchange, stay in Error, VIP_NOT_REACHABLE. When the next VipDisconnect ends so as well,
+ * the port logs out: that ends what no Disconnect can (Annex B rule 1c), and a third one leads to Idle, as
+ * VI-DG 3.3.5 has it for every state. */
 void fcvi_disconnect_failed(struct fcvi_port *p, struct vi *vi)
 {
+    const bool again = vi->connection.unanswered;
     FCVI_ASSERT(vi->disconnect == DISCONNECT_AWAIT_RESP);
     fcvi_fc2_exchange_abort(p, vi->disconnect_exchange);
     disconnected(p, vi);
+    vi->connection.unanswered = true;
     fcvi_event_call(p, vi->disconnect_token, VIP_NOT_REACHABLE);
+    struct remote_port *r = again ? fcvi_fc2_remote_find(p, vi->connection.peer) : NULL;
+    if (r != NULL)
+        fcvi_fc2_logout_explicit(p, r);
 }
 
-/* A logout: the Exchange is gone with the login. */
+/* A logout: the Exchange is gone with the login, and so is what it was to end (E86). */
 void fcvi_disconnect_abandon(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->disconnect == DISCONNECT_NONE)
         return;
     fcvi_fc2_exchange_free(p, vi->disconnect_exchange);
     disconnected(p, vi);
-    fcvi_event_call(p, vi->disconnect_token, VIP_NOT_REACHABLE);
+    fcvi_vi_set_state(p, vi, FCVI_STATE_IDLE);
+    fcvi_event_call(p, vi->disconnect_token, VIP_SUCCESS);
 }
 
 /* ---- the side that is told ---- */

@@ -10,6 +10,7 @@ struct connection {
     bool established; /* a Disconnect aborts a connection, not a setup */
     bool receiving;   /* Messages are accepted (C.5.5); false is Herr (Annex B rule 1) */
     bool confirmed;   /* send Descriptors may complete (C.5.1); Rev 1.0 has no IU to wait for */
+    bool unanswered;  /* nothing answered its last Disconnect */
     bool originator;  /* it came from our own FCVI_CONNECT_RQST */
     uint8_t failure;  /* the Reason Code that a Disconnect gives, 0 for none */
     uint16_t setup_ox_id; /* Rev 1.0: of the setup, where it came from our own request (R01) */

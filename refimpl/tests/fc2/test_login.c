@@ -369,7 +369,8 @@ static void expect_all_gone(struct bench *b, const struct states *s)
     ck_assert_uint_eq(errors(b, s->connected, VIP_ERROR_CONN_LOST), 1);
     ck_assert_int_eq(b_return(b, 12)->vip, VIP_NOT_REACHABLE);
     ck_assert_int_eq(b_return(b, 13)->vip, VIP_NOT_REACHABLE);
-    ck_assert_int_eq(b_return(b, 14)->vip, VIP_NOT_REACHABLE);
+    ck_assert_int_eq(b_return(b, 14)->vip, VIP_SUCCESS); /* nothing is left to end (E86) */
+    ck_assert_uint_eq(state_of(b, s->leaving), FCVI_STATE_IDLE);
     ck_assert_ptr_nonnull(b_return(b, 16));
     ck_assert_int_ne(b_return(b, 16)->vip, VIP_SUCCESS);
     ck_assert_int_eq(fcvi_vip_connect_peer_done(b->port, b->now, s->held, &a), VIP_NOT_REACHABLE);

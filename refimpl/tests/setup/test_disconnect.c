@@ -302,6 +302,40 @@ START_TEST(no_answer_at_all)
 }
 END_TEST
 
+static void unanswered(struct bench *b, uint32_t vi, uint64_t token)
+{
+    disconnect(b, vi, token);
+    for (int asked = 0; asked < 2; asked++)
+        advance(b, R_A_TOV);
+    ck_assert_int_eq(b_return(b, token)->vip, VIP_NOT_REACHABLE);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_ERROR);
+}
+
+/* VI-DG 3.3.5 leads from every state to Idle. What two of them do not end a logout does (Annex B rule 1c),
+ * and the third has nothing to wait for. The other connections with that port are lost. */
+START_TEST(no_answer_again)
+{
+    struct bench *b = b_new();
+    uint32_t vi = b_connected(b), other = b_connected(b);
+    unsigned from = b->sent;
+    unanswered(b, vi, 9);
+    ck_assert_uint_eq(find(b, from, 0x01, 0x05), b->sent);
+    ck_assert_uint_eq(state_of(b, other), FCVI_STATE_CONNECTED);
+    unanswered(b, vi, 10);
+    ck_assert_uint_lt(find(b, from, 0x01, 0x05), b->sent);
+    ck_assert_uint_eq(errors(b, vi, VIP_ERROR_CONN_LOST), 0);
+    ck_assert_uint_eq(errors(b, other, VIP_ERROR_CONN_LOST), 1);
+    from = b->sent;
+    ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, vi, 11), VIP_SUCCESS);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+    ck_assert_int_eq(fcvi_vip_destroy_vi(b->port, b->now, vi), VIP_SUCCESS);
+    ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, other, 12), VIP_SUCCESS);
+    collect(b);
+    ck_assert_uint_eq(b->sent, from);
+    b_end(b);
+}
+END_TEST
+
 /* D.2: both at once. Each is answered, nobody is called back. _i: whose answer comes first. */
 START_TEST(both_at_once)
 {
@@ -334,6 +368,7 @@ int main(void)
     tcase_add_test(t, pending_server);
     tcase_add_loop_test(t, any_answer, 0, ANSWERS);
     tcase_add_loop_test(t, no_answer_at_all, 0, 4);
+    tcase_add_test(t, no_answer_again);
     tcase_add_loop_test(t, both_at_once, 0, 2);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -116,9 +116,11 @@ struct vi {
     struct fcvi_attributes attributes;
     struct fcvi_vipl_qos qos, remote_qos;
     struct work_queue send, recv;
-    bool broken;       /* a catastrophic error: Error for the program, whatever the port has */
-    bool unanswered;   /* the last VipDisconnect was; nobody is asked again when the NIC is closed */
-    uint64_t teardown; /* token of the disconnect that follows from it; 0: none under way */
+    bool broken;         /* a catastrophic error: Error for the program, whatever the port has */
+    bool unanswered;     /* the last VipDisconnect was; nobody is asked again when the NIC is closed */
+    uint64_t teardown;   /* token of the disconnect that follows from it; 0: none under way */
+    struct call closing; /* the disconnect of VipCloseNic */
+    int closing_vip;
 };
 
 struct cq_entry {

@@ -60,18 +60,26 @@ static void remove_handles(struct nic *nic)
         vipl_registry_remove(&t->object);
 }
 
-static void disconnect(struct vi *vi)
+static void disconnect_begin(struct vi *vi)
 {
     struct device *d = vi->object.device;
-    struct call call;
-    if (vi->unanswered)
-        return;
     while (vi->teardown != 0 && vipl_wait_step(d, FCVI_NEVER))
         continue;
-    uint64_t token = vipl_call_begin(d, &call, false);
-    int vip = fcvi_vip_disconnect(vipl_device_port(d), vipl_device_now(d), vi->number, token);
-    (void)vipl_call_await(d, &call, vip, NULL, VIP_NOT_REACHABLE);
-    vipl_queue_collect(vi);
+    uint64_t token = vipl_call_begin(d, &vi->closing, false);
+    vi->closing_vip = vi->unanswered
+                          ? VIP_SUCCESS
+                          : fcvi_vip_disconnect(vipl_device_port(d), vipl_device_now(d), vi->number, token);
+}
+
+/* All at once: where nobody answers, each takes its time. */
+static void disconnect_all(struct nic *nic)
+{
+    for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next)
+        disconnect_begin(vi);
+    for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
+        (void)vipl_call_await(vi->object.device, &vi->closing, vi->closing_vip, NULL, VIP_NOT_REACHABLE);
+        vipl_queue_collect(vi);
+    }
 }
 
 /* VI-DG 3.1.2: the provider cleans up. The order is that of the references: VIs before the memory, the
@@ -80,8 +88,7 @@ void vipl_nic_close(struct nic *nic)
 {
     struct device *d = nic->object.device;
     remove_handles(nic);
-    for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next)
-        disconnect(vi);
+    disconnect_all(nic);
     while (nic->vis != NULL) {
         (void)fcvi_vip_destroy_vi(vipl_device_port(d), vipl_device_now(d), nic->vis->number);
         vipl_vi_free(nic->vis);

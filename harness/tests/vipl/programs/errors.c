@@ -125,10 +125,11 @@ static void stay(void)
              "VipConnectWait");
         if (VipConnectAccept(conn, vi) == VIP_SUCCESS && VipRecvWait(vi, LOSS_MS, &d) == VIP_SUCCESS)
             end = memory[8192] == END;
-        (void)VipDisconnect(vi);
+        while (VipDisconnect(vi) == VIP_NOT_REACHABLE)
+            continue;
         while (VipRecvDone(vi, &d) == VIP_DESCRIPTOR_ERROR && d != NULL)
-            continue;           /* of an empty queue it is NULL (VI-DG 3.4.2) */
-        (void)VipDestroyVi(vi); /* in Error where the other side does not answer: it stays */
+            continue; /* of an empty queue it is NULL (VI-DG 3.4.2) */
+        need(VipDestroyVi(vi) == VIP_SUCCESS, "VipDestroyVi");
     }
 }
 
@@ -212,8 +213,14 @@ static void ask(const char *what, const char *host, VIP_ULONG timeout)
                           : codes[vip]);
     }
     say_state(vi);
-    printf(" %s", codes[VipDisconnect(vi)]);
-    say_state(vi);
+    for (vip = VIP_NOT_REACHABLE; vip == VIP_NOT_REACHABLE;) {
+        vip = VipDisconnect(vi);
+        printf(" %s", codes[vip]);
+        say_state(vi);
+    }
+    while (VipSendDone(vi, &d) == VIP_SUCCESS || d != NULL || VipRecvDone(vi, &d) == VIP_SUCCESS || d != NULL)
+        continue;
+    need(VipDestroyVi(vi) == VIP_SUCCESS, "VipDestroyVi");
     printf("\n");
 }
 

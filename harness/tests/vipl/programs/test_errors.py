@@ -15,6 +15,7 @@ from .conftest import FC, TCP, port
 _LONG, _SHORT = "10000", "300"
 _LOST = "VIP_SUCCESS CONN_LOST flushed Error VIP_SUCCESS Idle"
 _AT_ONCE = "VIP_SUCCESS Idle"
+_ASKED_TWICE = f"VIP_NOT_REACHABLE Error VIP_NOT_REACHABLE Error {_AT_ONCE}"
 # what the other side does: the host that is asked for, the Timeout, and what is told, VipDisconnect and its end included
 EVERYWHERE = {
     "no-vi": ("nodea", _LONG, f"VIP_NO_MATCH Idle {_AT_ONCE}"),
@@ -32,9 +33,10 @@ OVER_TCP = {
     "dies": ("nodea", _LONG, _LOST),
     "nobody there, but its host": ("closed", _LONG, f"VIP_NO_MATCH Idle {_AT_ONCE}"),
 }
-# nobody answers for it on a Fibre Channel: a Connection of Reliable Delivery shows it when it is to end (8.6.3)
+# nobody answers for it on a Fibre Channel: a Connection of Reliable Delivery shows it when it is to end (8.6.3), and when
+# the next one is not answered either, a logout ends it (Annex B rule 1c)
 OVER_FC = {
-    "dies": ("nodea", _LONG, "VIP_SUCCESS silence VIP_TIMEOUT Connected VIP_NOT_REACHABLE Error"),
+    "dies": ("nodea", _LONG, f"VIP_SUCCESS silence VIP_TIMEOUT Connected {_ASKED_TWICE}"),
     "nobody": ("none", _SHORT, f"VIP_TIMEOUT Idle {_AT_ONCE}"),
 }
 # 8.5.4: the retry of 2007 has failed as well, so the VI is in Error; Rev 1.0 has no retry (R34)
