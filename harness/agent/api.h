@@ -134,6 +134,19 @@ json_t *control_perform(void *context, const void *method, struct params *p);
         api_leave(before_);                                                                                  \
     } while (0)
 
+/* One with a handle alone. kind: what the provider holds no longer when it succeeds. */
+#define API_GIVES_BACK(function, call, name, kind)                                                           \
+    json_t *function(struct api *api, struct params *p)                                                      \
+    {                                                                                                        \
+        void *handle = api_handle_of(api, p, name, kind);                                                    \
+        if (p->why[0] != '\0')                                                                               \
+            return NULL;                                                                                     \
+        const char *before_ = api_enter(#call);                                                              \
+        const VIP_RETURN vip = call(handle);                                                                 \
+        api_leave(before_);                                                                                  \
+        return api_given_back(api, p, name, kind, vip);                                                      \
+    }
+
 /* ---- api_things.c: numbers and what they name. With the lock held. ---- */
 /** The thing of a parameter: NULL for null, or with p->why set. */
 struct thing *api_thing(struct api *api, struct params *p, const char *name, enum kind kind);
@@ -143,6 +156,13 @@ void *api_handle(struct api *api, struct params *p, const char *name, enum kind 
 void *api_handle_of(struct api *api, struct params *p, const char *name, enum kind kind);
 /** The NIC of a call: its thing (NULL for null), and its handle. */
 struct thing *api_nic(struct api *api, struct params *p, void **handle);
+/** The same without the lock held: the NIC's number, API_PLACES for null. */
+size_t api_nic_of(struct api *api, struct params *p, void **handle);
+/** The result of the call that made it names it, and has its value. The lock is not held. */
+void api_made(struct api *api, struct params *p, json_t *result, enum kind kind, struct thing thing);
+/** The result of a call that gives it back: on success the provider holds it no longer. The lock is not held.
+ */
+json_t *api_given_back(struct api *api, struct params *p, const char *name, enum kind kind, VIP_RETURN vip);
 /** A new number, or -1 with p->why. */
 long api_add(struct api *api, struct params *p, enum kind kind, struct thing thing);
 /** Count bytes as held. False with p->why: they are too many. Under the lock. */

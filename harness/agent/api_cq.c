@@ -7,33 +7,17 @@ json_t *api_create_cq(struct api *api, struct params *p)
     VIP_CQ_HANDLE cq = NULL;
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    pthread_mutex_lock(&api->lock);
-    const struct thing *t = api_nic(api, p, &nic);
-    size_t n = t != NULL ? (size_t)(t - api->things[KIND_NIC].at) : API_PLACES;
-    pthread_mutex_unlock(&api->lock);
+    const size_t n = api_nic_of(api, p, &nic);
     if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipCreateCQ, nic, entries, &cq);
     json_t *result = api_result(vip);
-    if (vip != VIP_SUCCESS)
-        return result;
-    pthread_mutex_lock(&api->lock);
-    long number = api_add(api, p, KIND_CQ, (struct thing){.value = (uintptr_t)cq, .nic = n});
-    pthread_mutex_unlock(&api->lock);
-    json_object_set_new(result, "cq", json_integer(number));
-    json_object_set_new(result, "value", api_hex((uintptr_t)cq));
+    if (vip == VIP_SUCCESS)
+        api_made(api, p, result, KIND_CQ, (struct thing){.value = (uintptr_t)cq, .nic = n});
     return result;
 }
 
-json_t *api_destroy_cq(struct api *api, struct params *p)
-{
-    VIP_CQ_HANDLE cq = api_handle_of(api, p, "cq", KIND_CQ);
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    API_CALL(vip, VipDestroyCQ, cq);
-    return api_result(vip);
-}
+API_GIVES_BACK(api_destroy_cq, VipDestroyCQ, "cq", KIND_CQ)
 
 json_t *api_resize_cq(struct api *api, struct params *p)
 {

@@ -188,9 +188,7 @@ static json_t *notify_vi(struct api *api, struct params *p, bool recv)
 {
     bool wanted = wants_handler(p);
     VIP_RETURN vip;
-    pthread_mutex_lock(&api->lock);
-    VIP_VI_HANDLE vi = api_handle(api, p, "vi", KIND_VI);
-    pthread_mutex_unlock(&api->lock);
+    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
     struct registration *r = registered(api, recv ? "VipRecvNotify" : "VipSendNotify", p);
     if (r == NULL)
         return NULL;
@@ -215,9 +213,7 @@ json_t *api_cq_notify(struct api *api, struct params *p)
 {
     bool wanted = wants_handler(p);
     VIP_RETURN vip;
-    pthread_mutex_lock(&api->lock);
-    VIP_CQ_HANDLE cq = api_handle(api, p, "cq", KIND_CQ);
-    pthread_mutex_unlock(&api->lock);
+    VIP_CQ_HANDLE cq = api_handle_of(api, p, "cq", KIND_CQ);
     struct registration *r = registered(api, "VipCQNotify", p);
     if (r == NULL)
         return NULL;
@@ -318,9 +314,7 @@ json_t *api_error_callback(struct api *api, struct params *p)
     bool wanted = wants_handler(p);
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    pthread_mutex_lock(&api->lock);
-    (void)api_nic(api, p, &nic);
-    pthread_mutex_unlock(&api->lock);
+    (void)api_nic_of(api, p, &nic);
     struct registration *r = registered(api, "VipErrorCallback", p);
     if (r == NULL)
         return NULL;

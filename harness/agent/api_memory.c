@@ -141,20 +141,14 @@ static VIP_MEM_ATTRIBUTES memory_attributes(struct api *api, struct params *p, s
     return m;
 }
 
-static size_t nic_of_memory(struct api *api, struct params *p, VIP_NIC_HANDLE *nic)
-{
-    const struct thing *t = api_nic(api, p, nic);
-    return t != NULL ? (size_t)(t - api->things[KIND_NIC].at) : API_PLACES;
-}
-
 json_t *api_register_mem(struct api *api, struct params *p)
 {
     struct thing t = {0};
     VIP_MEM_HANDLE handle;
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
+    t.nic = api_nic_of(api, p, &nic);
     pthread_mutex_lock(&api->lock);
-    t.nic = nic_of_memory(api, p, &nic);
     VIP_MEM_ATTRIBUTES attributes = memory_attributes(api, p, t.nic);
     pthread_mutex_unlock(&api->lock);
     if (p->why[0] != '\0' || !choose(api, p, &t))
@@ -187,8 +181,8 @@ struct named {
 static bool memory_named(struct api *api, struct params *p, struct named *out)
 {
     memset(out, 0, sizeof *out);
+    out->number = api_nic_of(api, p, &out->nic);
     pthread_mutex_lock(&api->lock);
-    out->number = nic_of_memory(api, p, &out->nic);
     if (json_object_get(p->object, "mem") != NULL) {
         const struct thing *t = api_thing(api, p, "mem", KIND_MEM);
         out->address = t != NULL ? t->bytes : NULL;

@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void lock(struct api *api)
-{
-    pthread_mutex_lock(&api->lock);
-}
-
-static void unlock(struct api *api)
-{
-    pthread_mutex_unlock(&api->lock);
-}
-
 /* What later calls need to know of a NIC. */
 static void learn(struct thing *t, VIP_NIC_HANDLE nic)
 {
@@ -46,37 +36,22 @@ json_t *api_open_nic(struct api *api, struct params *p)
         return result;
     struct thing t = {.value = (uintptr_t)nic, .open = true};
     learn(&t, nic);
-    lock(api);
-    t.nic = api->things[KIND_NIC].count;
-    long n = api_add(api, p, KIND_NIC, t);
-    unlock(api);
-    json_object_set_new(result, "nic", json_integer(n));
-    json_object_set_new(result, "value", api_hex((uintptr_t)nic));
+    api_made(api, p, result, KIND_NIC, t);
     return result;
-}
-
-/* The number and the handle of the NIC of a call. False when the parameters are wrong. */
-static bool number_of_nic(struct api *api, struct params *p, size_t *number, VIP_NIC_HANDLE *nic)
-{
-    lock(api);
-    const struct thing *t = api_nic(api, p, nic);
-    *number = t != NULL ? (size_t)(t - api->things[KIND_NIC].at) : API_PLACES;
-    unlock(api);
-    return p->why[0] == '\0';
 }
 
 json_t *api_close_nic(struct api *api, struct params *p)
 {
     VIP_NIC_HANDLE nic;
+    const size_t n = api_nic_of(api, p, &nic);
     VIP_RETURN vip;
-    size_t n;
-    if (!number_of_nic(api, p, &n, &nic))
+    if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipCloseNic, nic);
     if (vip == VIP_SUCCESS && n < API_PLACES) {
-        lock(api);
+        pthread_mutex_lock(&api->lock);
         api->things[KIND_NIC].at[n].open = false;
-        unlock(api);
+        pthread_mutex_unlock(&api->lock);
     }
     return api_result(vip);
 }
@@ -119,8 +94,8 @@ json_t *api_query_nic(struct api *api, struct params *p)
     VIP_NIC_ATTRIBUTES attributes;
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    size_t n;
-    if (!number_of_nic(api, p, &n, &nic))
+    (void)api_nic_of(api, p, &nic);
+    if (p->why[0] != '\0')
         return NULL;
     memset(&attributes, 0, sizeof attributes);
     API_CALL(vip, VipQueryNic, nic, &attributes);
@@ -136,19 +111,14 @@ json_t *api_create_ptag(struct api *api, struct params *p)
 {
     VIP_PROTECTION_HANDLE ptag = NULL;
     VIP_NIC_HANDLE nic;
+    const size_t n = api_nic_of(api, p, &nic);
     VIP_RETURN vip;
-    size_t n;
-    if (!number_of_nic(api, p, &n, &nic))
+    if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipCreatePtag, nic, &ptag);
     json_t *result = api_result(vip);
-    if (vip != VIP_SUCCESS)
-        return result;
-    lock(api);
-    long number = api_add(api, p, KIND_PTAG, (struct thing){.value = (uintptr_t)ptag, .nic = n});
-    unlock(api);
-    json_object_set_new(result, "ptag", json_integer(number));
-    json_object_set_new(result, "value", api_hex((uintptr_t)ptag));
+    if (vip == VIP_SUCCESS)
+        api_made(api, p, result, KIND_PTAG, (struct thing){.value = (uintptr_t)ptag, .nic = n});
     return result;
 }
 
@@ -156,11 +126,8 @@ json_t *api_destroy_ptag(struct api *api, struct params *p)
 {
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    size_t n;
-    number_of_nic(api, p, &n, &nic);
-    lock(api);
-    VIP_PROTECTION_HANDLE ptag = api_handle(api, p, "ptag", KIND_PTAG);
-    unlock(api);
+    (void)api_nic_of(api, p, &nic);
+    VIP_PROTECTION_HANDLE ptag = api_handle_of(api, p, "ptag", KIND_PTAG);
     if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipDestroyPtag, nic, ptag);
@@ -174,10 +141,10 @@ json_t *api_ns_init(struct api *api, struct params *p)
     const json_t *info = json_object_get(p->object, "NSInitInfo");
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    size_t n;
     if (info != NULL && !json_is_null(info) && !json_is_string(info))
         params_wrong(p, "NSInitInfo", "a string or null");
-    if (!number_of_nic(api, p, &n, &nic))
+    (void)api_nic_of(api, p, &nic);
+    if (p->why[0] != '\0')
         return NULL;
     char *text = json_is_string(info) ? strdup(json_string_value(info)) : NULL;
     API_CALL(vip, VipNSInit, nic, text);
@@ -189,8 +156,8 @@ json_t *api_ns_shutdown(struct api *api, struct params *p)
 {
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    size_t n;
-    if (!number_of_nic(api, p, &n, &nic))
+    (void)api_nic_of(api, p, &nic);
+    if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipNSShutdown, nic);
     return api_result(vip);
@@ -201,9 +168,9 @@ enum { LONGEST_NAME = 65536 };
 /* As long as the room that is said: what stands behind it is the guard. */
 static size_t room_of(struct api *api, struct params *p, size_t nic)
 {
-    lock(api);
+    pthread_mutex_lock(&api->lock);
     size_t usual = nic < api->things[KIND_NIC].count ? api->things[KIND_NIC].at[nic].host : 0;
-    unlock(api);
+    pthread_mutex_unlock(&api->lock);
     return (size_t)params_number(p, "HostAddressLen", UINT16_MAX, true, usual);
 }
 
@@ -212,11 +179,10 @@ json_t *api_ns_by_name(struct api *api, struct params *p)
     const json_t *name = json_object_get(p->object, "Name");
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    size_t n;
     if (name == NULL || (!json_is_null(name) && !json_is_string(name)))
         params_wrong(p, "Name", "a string or null");
     VIP_ULONG index = (VIP_ULONG)params_number(p, "NameIndex", UINT32_MAX, true, 0);
-    number_of_nic(api, p, &n, &nic);
+    const size_t n = api_nic_of(api, p, &nic);
     size_t room = p->why[0] == '\0' ? room_of(api, p, n) : 0;
     size_t size = sizeof(VIP_NET_ADDRESS) + room + API_GUARD;
     VIP_NET_ADDRESS *place = p->why[0] == '\0' ? malloc(size) : NULL;
@@ -249,9 +215,8 @@ json_t *api_ns_by_addr(struct api *api, struct params *p)
     union api_address address;
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
-    size_t n;
     size_t room = (size_t)params_number(p, "NameLen", LONGEST_NAME, false, 0);
-    number_of_nic(api, p, &n, &nic);
+    (void)api_nic_of(api, p, &nic);
     if (!api_address(p, "Address", &address))
         return NULL;
     char *name = malloc(room + API_GUARD);
@@ -303,7 +268,7 @@ static json_t *found(const unsigned char *places, size_t count)
 json_t *api_query_smi(struct api *api, struct params *p)
 {
     const json_t *type = json_object_get(p->object, "InfoType");
-    size_t count = (size_t)params_number(p, "NumAdAddrs", MOST_PLACES, true, 0), n;
+    size_t count = (size_t)params_number(p, "NumAdAddrs", MOST_PLACES, true, 0);
     VIP_UINT16 rubbish = (VIP_UINT16)params_number(p, "DiscriminatorLen", UINT16_MAX, true, 0);
     VIP_AUTODISCOVERY_LIST list;
     VIP_NIC_HANDLE nic;
@@ -313,7 +278,7 @@ json_t *api_query_smi(struct api *api, struct params *p)
                                            : (VIP_ULONG)VIP_SMI_AUTODISCOVERY;
     list.NumberOfHops = (VIP_ULONG)params_number(p, "NumberOfHops", UINT32_MAX, true, 1);
     list.NumAdAddrs = (VIP_ULONG)count;
-    number_of_nic(api, p, &n, &nic);
+    (void)api_nic_of(api, p, &nic);
     unsigned char *places = p->why[0] == '\0' ? malloc((count + 1) * PLACE) : NULL;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     VIP_NET_ADDRESS **array = p->why[0] == '\0' ? calloc(count + 1, sizeof *array) : NULL;

@@ -57,6 +57,34 @@ struct thing *api_nic(struct api *api, struct params *p, void **handle)
     return t;
 }
 
+size_t api_nic_of(struct api *api, struct params *p, void **handle)
+{
+    pthread_mutex_lock(&api->lock);
+    const struct thing *t = api_nic(api, p, handle);
+    const size_t number = t != NULL ? t->nic : API_PLACES;
+    pthread_mutex_unlock(&api->lock);
+    return number;
+}
+
+void api_made(struct api *api, struct params *p, json_t *result, enum kind kind, struct thing thing)
+{
+    pthread_mutex_lock(&api->lock);
+    const long number = api_add(api, p, kind, thing);
+    pthread_mutex_unlock(&api->lock);
+    json_object_set_new(result, words[kind], json_integer(number));
+    json_object_set_new(result, "value", api_hex(thing.value));
+}
+
+json_t *api_given_back(struct api *api, struct params *p, const char *name, enum kind kind, VIP_RETURN vip)
+{
+    pthread_mutex_lock(&api->lock);
+    struct thing *t = vip == VIP_SUCCESS ? api_thing(api, p, name, kind) : NULL;
+    if (t != NULL)
+        t->open = false;
+    pthread_mutex_unlock(&api->lock);
+    return api_result(vip);
+}
+
 long api_add(struct api *api, struct params *p, enum kind kind, struct thing thing)
 {
     struct things *t = &api->things[kind];
@@ -71,6 +99,8 @@ long api_add(struct api *api, struct params *p, enum kind kind, struct thing thi
         t->room = room;
     }
     t->at[t->count] = thing;
+    if (kind == KIND_NIC)
+        t->at[t->count].nic = t->count;
     return (long)t->count++;
 }
 

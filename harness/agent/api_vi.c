@@ -5,22 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The provider holds it no longer. */
-static json_t *given_back(struct api *api, struct params *p, const char *name, enum kind kind, VIP_RETURN vip)
-{
-    pthread_mutex_lock(&api->lock);
-    struct thing *t = vip == VIP_SUCCESS ? api_thing(api, p, name, kind) : NULL;
-    if (t != NULL)
-        t->open = false;
-    pthread_mutex_unlock(&api->lock);
-    return api_result(vip);
-}
-
-static size_t nic_number(struct api *api, const struct thing *nic)
-{
-    return nic != NULL ? (size_t)(nic - api->things[KIND_NIC].at) : API_PLACES;
-}
-
 /* A CQ that is not mentioned is none. */
 static VIP_CQ_HANDLE cq_or_none(struct api *api, struct params *p, const char *name)
 {
@@ -46,8 +30,8 @@ json_t *api_create_vi(struct api *api, struct params *p)
     VIP_VI_HANDLE vi = NULL;
     VIP_NIC_HANDLE nic;
     VIP_RETURN vip;
+    const size_t n = api_nic_of(api, p, &nic);
     pthread_mutex_lock(&api->lock);
-    size_t n = nic_number(api, api_nic(api, p, &nic));
     VIP_CQ_HANDLE send = cq_or_none(api, p, "SendCQHandle"), recv = cq_or_none(api, p, "RecvCQHandle");
     VIP_VI_ATTRIBUTES v = vi_attributes(api, p, n, &room);
     pthread_mutex_unlock(&api->lock);
@@ -55,27 +39,13 @@ json_t *api_create_vi(struct api *api, struct params *p)
         return NULL;
     API_CALL(vip, VipCreateVi, nic, &v, send, recv, &vi);
     json_t *result = api_result(vip);
-    if (vip != VIP_SUCCESS)
-        return result;
-    pthread_mutex_lock(&api->lock);
-    long number =
-        api_add(api, p, KIND_VI,
-                (struct thing){.value = (uintptr_t)vi, .nic = n, .ptag = (uintptr_t)v.Ptag, .open = true});
-    pthread_mutex_unlock(&api->lock);
-    json_object_set_new(result, "vi", json_integer(number));
-    json_object_set_new(result, "value", api_hex((uintptr_t)vi));
+    if (vip == VIP_SUCCESS)
+        api_made(api, p, result, KIND_VI,
+                 (struct thing){.value = (uintptr_t)vi, .nic = n, .ptag = (uintptr_t)v.Ptag, .open = true});
     return result;
 }
 
-json_t *api_destroy_vi(struct api *api, struct params *p)
-{
-    VIP_VI_HANDLE vi = api_handle_of(api, p, "vi", KIND_VI);
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    API_CALL(vip, VipDestroyVi, vi);
-    return given_back(api, p, "vi", KIND_VI, vip);
-}
+API_GIVES_BACK(api_destroy_vi, VipDestroyVi, "vi", KIND_VI)
 
 static void add_state(json_t *result, VIP_VI_STATE state)
 {
@@ -153,7 +123,7 @@ json_t *api_connect_wait(struct api *api, struct params *p)
     VIP_ULONG timeout = api_timeout(p);
     pthread_mutex_lock(&api->lock);
     const struct thing *t = api_nic(api, p, &nic);
-    size_t n = nic_number(api, t), host = t != NULL ? t->host : API_HOST,
+    size_t n = t != NULL ? t->nic : API_PLACES, host = t != NULL ? t->host : API_HOST,
            room = t != NULL ? t->discriminator : API_DISCRIMINATOR;
     pthread_mutex_unlock(&api->lock);
     room = (size_t)params_number(p, "RemoteAddrLen", UINT16_MAX, true, room);
@@ -173,12 +143,9 @@ json_t *api_connect_wait(struct api *api, struct params *p)
         json_boolean(api_guard_stands((unsigned char *)from + API_HEAD + host + room, API_GUARD)));
     if (vip == VIP_SUCCESS) {
         pthread_mutex_lock(&api->lock);
-        long number =
-            api_add(api, p, KIND_CONN, (struct thing){.value = (uintptr_t)conn, .nic = n, .open = true});
         json_object_set_new(result, "RemoteViAttribs", api_attributes_json(api, &remote));
         pthread_mutex_unlock(&api->lock);
-        json_object_set_new(result, "conn", json_integer(number));
-        json_object_set_new(result, "value", api_hex((uintptr_t)conn));
+        api_made(api, p, result, KIND_CONN, (struct thing){.value = (uintptr_t)conn, .nic = n, .open = true});
         json_object_set_new(result, "RemoteAddr", api_address_json(from));
     }
     free(from);
@@ -193,18 +160,10 @@ json_t *api_connect_accept(struct api *api, struct params *p)
     if (p->why[0] != '\0')
         return NULL;
     API_CALL(vip, VipConnectAccept, conn, vi);
-    return given_back(api, p, "conn", KIND_CONN, vip);
+    return api_given_back(api, p, "conn", KIND_CONN, vip);
 }
 
-json_t *api_connect_reject(struct api *api, struct params *p)
-{
-    VIP_CONN_HANDLE conn = api_handle_of(api, p, "conn", KIND_CONN);
-    VIP_RETURN vip;
-    if (p->why[0] != '\0')
-        return NULL;
-    API_CALL(vip, VipConnectReject, conn);
-    return given_back(api, p, "conn", KIND_CONN, vip);
-}
+API_GIVES_BACK(api_connect_reject, VipConnectReject, "conn", KIND_CONN)
 
 struct ends {
     VIP_VI_HANDLE vi;
