@@ -94,8 +94,6 @@ C_ARROWS: dict[str, set[str]] = {
 }
 # Files that use each other in a circle, by room: how many at most, and why they cannot be put in an order.
 CIRCLES: dict[str, tuple[int, str]] = {
-    "fc2": (6, "a logout ends Exchanges, and an Exchange that ends may end a login"),
-    "fcvi": (13, "a Message that fails ends its connection, which ends its Messages and its setup"),
     "vipl": (6, "a call lets the port run, and what the port tells completes calls"),
 }
 

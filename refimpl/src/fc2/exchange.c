@@ -213,34 +213,6 @@ void fcvi_fc2_exchange_qualify(struct exchange *x, const struct fcvi_frame *ba_a
         x->rx_id = (uint16_t)fcvi_BA_ACC_BA_RX_ID(body);
 }
 
-/* R_A_TOV is over: no frame of it is under way any more. */
-static void rested(struct fcvi_port *p, uint32_t index)
-{
-    const struct exchange aborted = *exchange_at(p, index);
-    fcvi_fc2_exchange_free(p, index);
-    if (aborted.kind == X_LATE && aborted.qualified)
-        fcvi_fc2_reinstate(p, &aborted);
-}
-
-void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
-{
-    uint32_t index = exchange_index(p, x);
-    switch (x->kind) {
-    case X_MESSAGE:
-        p->fc4->message_timeout(p, x);
-        break;
-    case X_LOGIN:
-        fcvi_fc2_login_timeout(p, x);
-        break;
-    case X_ABORTED:
-        fcvi_fc2_exchange_late(p, index);
-        break;
-    default:
-        rested(p, index);
-        break;
-    }
-}
-
 /* Within an Exchange SEQ_CNT of the other side goes on without a break. */
 bool fcvi_fc2_count_ok(struct exchange *x, const struct fcvi_frame *f)
 {

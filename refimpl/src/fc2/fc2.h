@@ -131,7 +131,6 @@ void fcvi_fc2_exchange_abort(struct fcvi_port *p, uint32_t index);
 void fcvi_fc2_exchange_abts_due(struct fcvi_port *p);
 void fcvi_fc2_exchange_late(struct fcvi_port *p, uint32_t index);
 void fcvi_fc2_exchange_qualify(struct exchange *x, const struct fcvi_frame *ba_acc);
-void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x);
 bool fcvi_fc2_count_ok(struct exchange *x, const struct fcvi_frame *f);
 bool fcvi_fc2_sequence_ok(struct exchange *x, const struct fcvi_frame *f);
 uint16_t fcvi_fc2_transient_rx_id(struct fcvi_port *p);
@@ -177,6 +176,8 @@ void fcvi_fc2_reject(struct fcvi_port *p, const struct fcvi_frame *f, uint32_t w
 void fcvi_fc2_link_control_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 bool fcvi_fc2_credit_left(const struct fcvi_port *p, const struct exchange *x);
 void fcvi_fc2_frame_sent(struct fcvi_port *p, struct exchange *x, uint16_t count);
+
+/* sequence.c: SEQ_IDs (5.5) */
 uint8_t fcvi_fc2_seq_id_new(struct fcvi_port *p);
 bool fcvi_fc2_sequences_left(const struct fcvi_port *p);
 bool fcvi_fc2_sequence_open(struct fcvi_port *p, struct exchange *x);
@@ -185,6 +186,8 @@ void fcvi_fc2_sequence_close(struct fcvi_port *p, struct exchange *x);
 /* remote.c: known ports and where a Host Address is (7.4) */
 struct remote_port *fcvi_fc2_remote_find(struct fcvi_port *p, uint32_t id);
 struct remote_port *fcvi_fc2_remote_get(struct fcvi_port *p, uint32_t id);
+void fcvi_fc2_name_server_forgets(struct fcvi_port *p);
+bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id);
 bool fcvi_fc2_host_find(struct fcvi_port *p, const uint8_t *host, uint32_t *id);
 void fcvi_fc2_host_add(struct fcvi_port *p, const uint8_t *host, uint32_t id);
 void fcvi_fc2_hosts_forget(struct fcvi_port *p, uint32_t id);
@@ -204,7 +207,7 @@ void fcvi_fc2_login_forget(struct fcvi_port *p, struct remote_port *r);
 void fcvi_fc2_logout(struct fcvi_port *p, uint32_t id);
 void fcvi_fc2_logout_explicit(struct fcvi_port *p, struct remote_port *r);
 void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f);
-void fcvi_fc2_reinstate(struct fcvi_port *p, const struct exchange *aborted);
+void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x);
 
 /* els.c */
 void fcvi_fc2_els_receive(struct fcvi_port *p, const struct fcvi_frame *f);
@@ -218,7 +221,6 @@ struct resolution {
 uint32_t fcvi_fc2_resolve(struct fcvi_port *p, const struct resolution *r);
 uint32_t fcvi_fc2_query(struct fcvi_port *p, const struct resolution *r);
 void fcvi_fc2_farp_ask(struct fcvi_port *p, const struct resolution *r);
-void fcvi_fc2_name_server_forgets(struct fcvi_port *p);
 void fcvi_fc2_farp_request(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_fc2_farp_reply(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_fc2_ct_receive(struct fcvi_port *p, const struct fcvi_frame *f);
@@ -235,7 +237,6 @@ void fcvi_fc2_adisc_reply(struct fcvi_port *p, struct remote_port *r, const stru
 void fcvi_fc2_adisc_timeout(struct fcvi_port *p, struct remote_port *r);
 void fcvi_fc2_adisc_request(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_fc2_remote_validate(struct fcvi_port *p, struct remote_port *r);
-bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id);
 
 /** What FC-2 tells FC-4, the level above it (FC-FS): fcvi/fc4.c has what FC-VI does then. */
 struct fc4 {

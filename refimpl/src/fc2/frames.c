@@ -79,7 +79,6 @@ static bool waits(struct fcvi_port *p, uint32_t at)
 size_t fcvi_fc2_control_next(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
 {
     uint32_t before = NONE;
-    fcvi_fc2_exchange_abts_due(p);
     for (uint32_t at = p->control_head; at != NONE; before = at, at = control_at(p, at)->next) {
         struct control_frame *c = control_at(p, at);
         if (waits(p, at))

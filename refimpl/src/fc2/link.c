@@ -2,12 +2,6 @@
 #include "../block/timers.h"
 #include "fc2.h"
 
-bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
-{
-    const struct remote_port *r = fcvi_fc2_remote_find(p, id);
-    return id == p->own_id || (p->link == LINK_UP && (r == NULL || !r->suspended));
-}
-
 /* The link can be used: what waited for it goes on. */
 static void link_ready(struct fcvi_port *p)
 {

@@ -242,9 +242,11 @@ void fcvi_fc2_logout_request(struct fcvi_port *p, const struct fcvi_frame *f)
     fcvi_fc2_els_reply(p, f, FCVI_ELS_LS_ACC, 4);
 }
 
+/* ---- the timer of an Exchange ---- */
+
 /* RRQ: both sides may use that range of SEQ_CNT again (FC-FS). Without room for it the other side's own timer
  * does that. */
-void fcvi_fc2_reinstate(struct fcvi_port *p, const struct exchange *aborted)
+static void reinstate(struct fcvi_port *p, const struct exchange *aborted)
 {
     struct remote_port *r = fcvi_fc2_remote_find(p, aborted->peer);
     uint8_t *out =
@@ -254,4 +256,32 @@ void fcvi_fc2_reinstate(struct fcvi_port *p, const struct exchange *aborted)
     fcvi_set_RRQ_RRQ_S_ID(out + 28, aborted->originator ? p->own_id : aborted->peer);
     fcvi_set_RRQ_RRQ_OX_ID(out + 28, aborted->ox_id);
     fcvi_set_RRQ_RRQ_RX_ID(out + 28, aborted->rx_id);
+}
+
+/* R_A_TOV is over: no frame of it is under way any more. */
+static void rested(struct fcvi_port *p, uint32_t index)
+{
+    const struct exchange aborted = *exchange_at(p, index);
+    fcvi_fc2_exchange_free(p, index);
+    if (aborted.kind == X_LATE && aborted.qualified)
+        reinstate(p, &aborted);
+}
+
+void fcvi_fc2_exchange_timeout(struct fcvi_port *p, struct exchange *x)
+{
+    uint32_t index = exchange_index(p, x);
+    switch (x->kind) {
+    case X_MESSAGE:
+        p->fc4->message_timeout(p, x);
+        break;
+    case X_LOGIN:
+        fcvi_fc2_login_timeout(p, x);
+        break;
+    case X_ABORTED:
+        fcvi_fc2_exchange_late(p, index);
+        break;
+    default:
+        rested(p, index);
+        break;
+    }
 }

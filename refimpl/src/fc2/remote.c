@@ -11,6 +11,20 @@ struct remote_port *fcvi_fc2_remote_find(struct fcvi_port *p, uint32_t id)
     return NULL;
 }
 
+bool fcvi_fc2_may_send_to(struct fcvi_port *p, uint32_t id)
+{
+    const struct remote_port *r = fcvi_fc2_remote_find(p, id);
+    return id == p->own_id || (p->link == LINK_UP && (r == NULL || !r->suspended));
+}
+
+/* A Fabric that a port logs in with again has no login of it with the Name Server any more (FC-FS). */
+void fcvi_fc2_name_server_forgets(struct fcvi_port *p)
+{
+    struct remote_port *server = fcvi_fc2_remote_find(p, NAME_SERVER);
+    if (server != NULL)
+        server->logged_in = server->usable = false;
+}
+
 /* When the table is full, one that is not logged in makes room. */
 static uint32_t place_for_one(struct fcvi_port *p)
 {

@@ -137,14 +137,6 @@ uint32_t fcvi_fc2_resolve(struct fcvi_port *p, const struct resolution *r)
     return NONE;
 }
 
-/* A Fabric that a port logs in with again has no login of it with the Name Server any more (FC-FS). */
-void fcvi_fc2_name_server_forgets(struct fcvi_port *p)
-{
-    struct remote_port *server = fcvi_fc2_remote_find(p, NAME_SERVER);
-    if (server != NULL)
-        server->logged_in = server->usable = false;
-}
-
 /* The answer to a query. Of several N_Port Identifiers the first is taken (7.6). */
 void fcvi_fc2_ct_receive(struct fcvi_port *p, const struct fcvi_frame *f)
 {

@@ -160,6 +160,39 @@ static void name_server(struct fcvi_port *p, bool logged_in)
     }
 }
 
+/* ---- Messages ---- */
+
+/* Annex F: on an In-Order Fabric a Message before FCVI_CONNECT_RESP3 shows that RESP3 is lost. */
+static bool resp3_lost(struct fcvi_port *p, const struct vi *vi)
+{
+    const struct connection *c = &vi->connection;
+    return p->config.resp3_is_message_0 && !p->config.out_of_order && c->originator && !c->confirmed &&
+           vi->setup != NONE;
+}
+
+/* A Message IU. False when it is discarded because of an error: class 2 then asks for an ABTS (8.4.2 h). */
+bool fcvi_message_receive(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    struct vi *vi =
+        fcvi_connection_of_handle(p, (uint32_t)fcvi_DH_FCVI_HANDLE(f->dh), (uint32_t)fcvi_FC_S_ID(f->fc));
+    bool response = FCVI_IUS_MSG_RESP >> f->iu & 1u;
+    if (vi == NULL || !vi->connection.receiving)
+        return response; /* rule 1: only the responder of a Message asks for an ABTS */
+    if (response != (fcvi_FC_Exchange_Context(f->fc) != 0))
+        return false; /* E45 */
+    if (response) {
+        fcvi_message_response_receive(p, vi, f);
+        return true;
+    }
+    if (f->iu == FCVI_IU_READ_RQST && !reliable(vi))
+        return false; /* 6.6.1 */
+    if (resp3_lost(p, vi)) {
+        fcvi_originator_failed(p, setup_at(p, vi->setup));
+        return false;
+    }
+    return p->config.out_of_order ? fcvi_message_order_receive(p, vi, f) : fcvi_message_in_order(p, vi, f);
+}
+
 const struct fc4 fcvi_fc4 = {
     .exchange_left = exchange_left,
     .message_timeout = message_timeout,

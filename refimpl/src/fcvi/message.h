@@ -88,16 +88,14 @@ void fcvi_schedule_wake(struct fcvi_port *p, struct vi *vi);
 void fcvi_schedule_forget(struct fcvi_port *p, struct vi *vi);
 void fcvi_schedule_wake_starved(struct fcvi_port *p);
 void fcvi_schedule_starve(struct fcvi_port *p, struct vi *vi);
-size_t fcvi_schedule_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
+void fcvi_schedule_rest(struct fcvi_port *p, struct vi *vi);
 
 /* message_tx.c: the originator of a Message (5.2, 6.2, 6.4, 6.6, Annex E) */
 bool fcvi_message_withheld(const struct vi *vi, bool recv);
 void fcvi_message_completed(struct fcvi_port *p, struct vi *vi, const struct entry *e);
-void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi);
-size_t fcvi_message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta);
+size_t fcvi_schedule_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta);
 void fcvi_message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 void fcvi_message_release_sent(struct fcvi_port *p, struct vi *vi);
-void fcvi_message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 
 /* message_data.c: frames with Message Data (5.8, 5.9) */
 size_t fcvi_message_data_frame(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t *out,
@@ -109,9 +107,12 @@ size_t fcvi_message_data_again(struct fcvi_port *p, struct vi *vi, struct exchan
 void fcvi_message_response_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void fcvi_message_response_missing(struct fcvi_port *p, struct exchange *x);
 
-/* message_rx.c: the responder of a Message, on an In-Order Fabric (Annex B rules 1 to 7) */
-bool fcvi_message_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+/* message_over.c */
+void fcvi_message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 void fcvi_message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t reason, bool notify);
+
+/* message_rx.c: the responder of a Message, on an In-Order Fabric (Annex B rules 1 to 7) */
+bool fcvi_message_in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void fcvi_message_lost(struct fcvi_port *p, struct vi *vi, struct exchange *x);
 void fcvi_message_missing(struct fcvi_port *p, struct vi *vi);
 void fcvi_message_aborted(struct fcvi_port *p, struct exchange *x);
@@ -131,16 +132,17 @@ void fcvi_message_rx_confirmed(struct fcvi_port *p, struct vi *vi);
  * 7) */
 bool fcvi_message_order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void fcvi_message_order_timeout(struct fcvi_port *p, struct vi *vi);
-void fcvi_message_order_drop_held(struct fcvi_port *p, struct vi *vi);
 bool fcvi_message_run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end);
 bool fcvi_message_run_whole(struct fcvi_port *p, const struct message *m);
 uint64_t fcvi_message_run_gap(struct fcvi_port *p, const struct message *m);
 void fcvi_message_run_drop(struct fcvi_port *p, struct message *m);
 
-/* message_list.c: lists of Exchanges, linked through their Messages */
+/* message_list.c: lists of Exchanges, linked through their Messages; frames that are held */
 void fcvi_message_list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange);
 void fcvi_message_list_append(struct fcvi_port *p, struct list *list, uint32_t exchange);
 void fcvi_message_list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange);
+void fcvi_message_held_free(struct fcvi_port *p, uint32_t i);
+void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi);
 
 /* message_read.c: FCVI_READ_RQST at the responder (6.6, 6.7) */
 void fcvi_message_read_start(struct fcvi_port *p, struct vi *vi, struct exchange *x);

@@ -26,13 +26,6 @@ static bool whole(struct fcvi_port *p, const struct message *m)
 
 /* ---- held frames ---- */
 
-static void free_held(struct fcvi_port *p, uint32_t i)
-{
-    held_at(p, i)->next = p->free_held;
-    p->free_held = i;
-    p->used.held_frames--;
-}
-
 /* Keep a frame; when there is no room it counts as one that never came. */
 static void hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
@@ -49,15 +42,6 @@ static void hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
     while (*link != NONE)
         link = &held_at(p, *link)->next;
     *link = i;
-}
-
-void fcvi_message_order_drop_held(struct fcvi_port *p, struct vi *vi)
-{
-    while (vi->rx.held != NONE) {
-        uint32_t i = vi->rx.held;
-        vi->rx.held = held_at(p, i)->next;
-        free_held(p, i);
-    }
 }
 
 /* ---- one frame of a Message whose Descriptor is settled ---- */
@@ -98,7 +82,7 @@ static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
         p->now = h->since;
         process(p, vi, m, &f);
         p->now = now;
-        free_held(p, i);
+        fcvi_message_held_free(p, i);
     }
 }
 

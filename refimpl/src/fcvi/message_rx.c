@@ -7,25 +7,6 @@
 
 /* ---- errors ---- */
 
-/* 8.4.2 e, rules 4b, 5a, 6b, 6d, 7b, 8 and 9: the connection is in error (Herr); only a Disconnect helps. x,
- * if any, is the own Message that failed. reason: what a Disconnect will say of it. */
-void fcvi_message_error(struct fcvi_port *p, struct vi *vi, struct exchange *x, uint8_t reason, bool notify)
-{
-    if (vi->state == FCVI_STATE_ERROR)
-        return;
-    vi->connection.failure = reason;
-    if (x != NULL && x->originator) {
-        const struct message *m = message_at(p, exchange_index(p, x));
-        struct entry *e = entry_at(p, m->entry);
-        bool unanswered = m->op == FCVI_RDMA_READ || vi->attributes.reliability == FCVI_RELIABLE_RECEPTION;
-        fcvi_fc2_exchange_abort(p, exchange_index(p, x)); /* 8.4.2 a and b */
-        fcvi_message_closed(p, vi, x);
-        if (unanswered)
-            fcvi_vi_entry_finish(p, vi, false, e, FCVI_STATUS_TRANSPORT_ERROR, 0);
-    }
-    fcvi_connection_fail(p, vi, notify);
-}
-
 /* The Message is lost (Merr). Rule 3a, VI-DG 5.2: the Descriptor that it had taken completes in error. One
  * that is ahead of Mexp keeps its record until its turn: what still comes of it is discarded (rule 2), and it
  * takes no Descriptor before those before it have theirs. */
@@ -91,7 +72,8 @@ static bool next_in_order(const struct fcvi_port *p, struct message *m, const st
     return next && fcvi_message_rx_fits(m, f);
 }
 
-static bool in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+/* A frame of a request, on an In-Order Fabric. */
+bool fcvi_message_in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     if (!due(p, vi, f))
         return false;
@@ -146,37 +128,6 @@ void fcvi_message_missing(struct fcvi_port *p, struct vi *vi)
         fcvi_timer_start(p, TIMER_MISSING, vi_index(p, vi), end - p->now);
     else
         broken(p, vi, vi->rx.expected, TRANSPORT_ERROR); /* rules 7a and 7b */
-}
-
-/* Annex F: on an In-Order Fabric a Message before FCVI_CONNECT_RESP3 shows that RESP3 is lost. */
-static bool resp3_lost(struct fcvi_port *p, const struct vi *vi)
-{
-    const struct connection *c = &vi->connection;
-    return p->config.resp3_is_message_0 && !p->config.out_of_order && c->originator && !c->confirmed &&
-           vi->setup != NONE;
-}
-
-/* A Message IU. False when it is discarded because of an error: class 2 then asks for an ABTS (8.4.2 h). */
-bool fcvi_message_receive(struct fcvi_port *p, const struct fcvi_frame *f)
-{
-    struct vi *vi =
-        fcvi_connection_of_handle(p, (uint32_t)fcvi_DH_FCVI_HANDLE(f->dh), (uint32_t)fcvi_FC_S_ID(f->fc));
-    bool response = FCVI_IUS_MSG_RESP >> f->iu & 1u;
-    if (vi == NULL || !vi->connection.receiving)
-        return response; /* rule 1: only the responder of a Message asks for an ABTS */
-    if (response != (fcvi_FC_Exchange_Context(f->fc) != 0))
-        return false; /* E45 */
-    if (response) {
-        fcvi_message_response_receive(p, vi, f);
-        return true;
-    }
-    if (f->iu == FCVI_IU_READ_RQST && !reliable(vi))
-        return false; /* 6.6.1 */
-    if (resp3_lost(p, vi)) {
-        fcvi_originator_failed(p, setup_at(p, vi->setup));
-        return false;
-    }
-    return p->config.out_of_order ? fcvi_message_order_receive(p, vi, f) : in_order(p, vi, f);
 }
 
 /* The originator has aborted the Exchange of a Message that is open here, or that is being answered. */

@@ -112,7 +112,7 @@ static size_t again(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcv
 }
 
 /* The next frame of this VI: of a FCVI_READ_RESP that it owes or of a request of its own, in turn. */
-size_t fcvi_message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
+static size_t frame_of(struct fcvi_port *p, struct vi *vi, uint8_t *out, struct fcvi_transmitted *meta)
 {
     if (!fcvi_fc2_may_send_to(p, vi->connection.peer))
         return 0;
@@ -124,6 +124,22 @@ size_t fcvi_message_frame(struct fcvi_port *p, struct vi *vi, uint8_t *out, stru
             vi->tx.job_turn = job != (fcvi_FC_End_Sequence(out) != 0);
     }
     return length;
+}
+
+/* The next frame of the VI whose turn it is; the turn goes on after a Sequence (4.1). */
+size_t fcvi_schedule_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
+{
+    while (p->ready != NONE) {
+        struct vi *vi = vi_at(p, p->ready);
+        size_t length = vi->state == FCVI_STATE_CONNECTED ? frame_of(p, vi, out, meta) : 0;
+        if (length > 0) {
+            if (fcvi_FC_End_Sequence(out))
+                p->ready = vi->ring_next;
+            return length;
+        }
+        fcvi_schedule_rest(p, vi);
+    }
+    return 0;
 }
 
 /* ---- the end of a Message ---- */
@@ -168,54 +184,10 @@ void fcvi_message_sent(struct fcvi_port *p, struct vi *vi, struct exchange *x)
     }
 }
 
-/* The Message needs its Exchange no longer. */
-void fcvi_message_closed(struct fcvi_port *p, struct vi *vi, struct exchange *x)
-{
-    uint32_t index = exchange_index(p, x);
-    struct message *m = message_at(p, index);
-    if (vi->tx.current == index)
-        vi->tx.current = NONE;
-    vi->tx.reads -= m->op == FCVI_RDMA_READ;
-    fcvi_message_list_remove(p, &vi->tx.list, index);
-    fcvi_message_run_drop(p, m);
-    if (x->kind == X_MESSAGE)
-        fcvi_fc2_exchange_free(p, index);
-    fcvi_schedule_wake(p, vi);
-}
-
 /* C.5.1: a client's Descriptors complete once RESP3 has come. */
 void fcvi_message_release_sent(struct fcvi_port *p, struct vi *vi)
 {
     fcvi_vi_release(p, vi, false);
-}
-
-static void free_list(struct fcvi_port *p, struct list *list)
-{
-    while (list->head != NONE) {
-        uint32_t index = list->head;
-        fcvi_message_list_remove(p, list, index);
-        fcvi_message_run_drop(p, message_at(p, index));
-        fcvi_fc2_exchange_free(p, index);
-    }
-}
-
-/* The connection is over: own Exchanges that are open are aborted, those of the other side forgotten; what
- * still comes for them is discarded (8.4.2 f). */
-void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi)
-{
-    while (vi->tx.list.head != NONE) {
-        uint32_t index = vi->tx.list.head;
-        fcvi_message_list_remove(p, &vi->tx.list, index);
-        fcvi_message_run_drop(p, message_at(p, index));
-        fcvi_fc2_exchange_abort(p, index);
-    }
-    vi->tx.current = NONE; /* fewer states to explore; connection_begin makes it anew in any case */
-    vi->tx.reads = 0;
-    free_list(p, &vi->tx.jobs);
-    free_list(p, &vi->rx.unanswered);
-    free_list(p, &vi->rx.list);
-    fcvi_message_order_drop_held(p, vi);
-    fcvi_timer_stop(p, TIMER_MISSING, vi_index(p, vi));
 }
 
 /* ---- class 2 (Annex B rules 8) ---- */

@@ -30,12 +30,6 @@ struct vi *fcvi_peer_match(struct fcvi_port *p, const struct setup *s)
     return NULL;
 }
 
-/* Connected, or about to be, or in Error after that, through the request of the other side. */
-bool fcvi_peer_taken(const struct vi *vi)
-{
-    return vi->connection.known && !vi->connection.originator;
-}
-
 /* ---- arbitration ---- */
 
 /* 5.3.4: less than 0 when ours is the numerically lower Port_Name. A port that meets itself goes by the

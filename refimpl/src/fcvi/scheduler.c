@@ -16,7 +16,8 @@ static void ring_add(struct fcvi_port *p, struct vi *vi)
     vi->ready = true;
 }
 
-static void ring_remove(struct fcvi_port *p, struct vi *vi)
+/* It has nothing to send. */
+void fcvi_schedule_rest(struct fcvi_port *p, struct vi *vi)
 {
     FCVI_ASSERT(p->ready != NONE && vi->ready);
     uint32_t index = vi_index(p, vi);
@@ -49,7 +50,7 @@ void fcvi_schedule_starve(struct fcvi_port *p, struct vi *vi)
 void fcvi_schedule_forget(struct fcvi_port *p, struct vi *vi)
 {
     if (vi->ready)
-        ring_remove(p, vi);
+        fcvi_schedule_rest(p, vi);
     if (vi->starved)
         fcvi_schedule_wake_starved(p); /* the others come back to the list when they have to */
 }
@@ -62,19 +63,4 @@ void fcvi_schedule_wake_starved(struct fcvi_port *p)
         vi->starved = false;
         fcvi_schedule_wake(p, vi);
     }
-}
-
-size_t fcvi_schedule_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
-{
-    while (p->ready != NONE) {
-        struct vi *vi = vi_at(p, p->ready);
-        size_t length = vi->state == FCVI_STATE_CONNECTED ? fcvi_message_frame(p, vi, out, meta) : 0;
-        if (length > 0) {
-            if (fcvi_FC_End_Sequence(out))
-                p->ready = vi->ring_next;
-            return length;
-        }
-        ring_remove(p, vi);
-    }
-    return 0;
 }

@@ -88,10 +88,12 @@ uint8_t fcvi_rev1_reason_out(uint8_t reason);
 /* rev1_setup.c: what Rev 1.0 has otherwise, its 5.3, 6.7 to 6.9 and 8 */
 void fcvi_rev1_setup_rqst(struct fcvi_port *p, const struct fcvi_frame *f);
 void fcvi_rev1_setup_receive(struct fcvi_port *p, const struct fcvi_frame *f);
+void fcvi_rev1_setup_aborted(struct fcvi_port *p, struct setup *s);
+
+/* rev1_setup_end.c */
 void fcvi_rev1_setup_over(struct fcvi_port *p, struct setup *s);
 void fcvi_rev1_setup_abort(struct fcvi_port *p, struct setup *s);
 void fcvi_rev1_setup_failed(struct fcvi_port *p, struct setup *s);
-void fcvi_rev1_setup_aborted(struct fcvi_port *p, struct setup *s);
 void fcvi_rev1_unconfirmed(struct fcvi_port *p, const struct exchange *x);
 int fcvi_rev1_order(const struct setup *s);
 
@@ -124,14 +126,19 @@ struct setup *fcvi_responder_begin(struct fcvi_port *p, const struct fcvi_frame 
 void fcvi_responder_find(struct fcvi_port *p, struct setup *s);
 void fcvi_responder_confirmed(struct fcvi_port *p, struct setup *s, bool error);
 
-/* fc4.c: what FC-2 tells */
+/* fc4.c: what FC-2 tells, and Message IUs */
+bool fcvi_message_receive(struct fcvi_port *p, const struct fcvi_frame *f);
 extern const struct fc4 fcvi_fc4;
 
 /* peer.c: 5.3.3, 5.3.4, Table 2, Annex A */
 struct vi *fcvi_peer_match(struct fcvi_port *p, const struct setup *s);
 void fcvi_peer_request(struct fcvi_port *p, struct setup *s, struct vi *vi);
 void fcvi_peer_answer(struct fcvi_port *p, struct vi *vi, enum reason reason);
-bool fcvi_peer_taken(const struct vi *vi);
+/* Connected, or about to be, or in Error after that, through the request of the other side. */
+static inline bool fcvi_peer_taken(const struct vi *vi)
+{
+    return vi->connection.known && !vi->connection.originator;
+}
 bool fcvi_peer_won(struct fcvi_port *p, const struct setup *s, const struct vi *vi);
 
 /* setup.c */

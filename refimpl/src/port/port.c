@@ -272,6 +272,13 @@ void fcvi_port_receive(struct fcvi_port *port, uint64_t now, const struct fcvi_i
 
 /* ---- frames out ---- */
 
+/* An ABTS that found no room before, or the oldest frame that may go. */
+static size_t control_frame(struct fcvi_port *p, uint8_t *out, struct fcvi_transmitted *meta)
+{
+    fcvi_fc2_exchange_abts_due(p);
+    return fcvi_fc2_control_next(p, out, meta);
+}
+
 /* Frames to the port itself (loopback, 5.3.4) do not leave it. */
 size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, size_t capacity,
                           struct fcvi_transmitted *meta)
@@ -280,11 +287,11 @@ size_t fcvi_port_transmit(struct fcvi_port *port, uint64_t now, uint8_t *out, si
     if (capacity < LONGEST)
         return 0;
     for (;;) {
-        size_t length = fcvi_fc2_control_next(port, out, meta);
+        size_t length = control_frame(port, out, meta);
         if (length == 0)
             length = fcvi_schedule_frame(port, out, meta);
         if (length == 0) /* a Message that failed just now has left its ABTS or its response */
-            length = fcvi_fc2_control_next(port, out, meta);
+            length = control_frame(port, out, meta);
         if (length == 0 || fcvi_FC_D_ID(out) != port->own_id)
             return length;
         struct fcvi_input own = {out, length, meta->sof, meta->eof, FCVI_CRC_OK};
