@@ -301,9 +301,10 @@ def rejected(t: Calls) -> None:
 @vipl("C22", "A request that nobody answers in time", "S5.2-02 G3.3.4-06", errata="A34 A75",
       variants=[Variant("thinks", {"what": "thinks"}), Variant("no-node", {"what": "no-node"})])  # fmt: skip
 def unanswered(t: Calls) -> None:
-    """VIP_TIMEOUT when the time is over, not before; the VI can be connected afterwards."""
+    """VIP_TIMEOUT when the time is over, not before; a receive waits on, and the VI can be connected afterwards."""
     one, other = nodes(t)
     vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
+    vi.recv(one.mem(64).part())
     row = "G3.3.4-06"
     if t.params["what"] == "thinks":
         asking, conn = request(vi, other, timeout_us=700_000)
@@ -317,7 +318,9 @@ def unanswered(t: Calls) -> None:
         t.codes(row, "VipConnectRequest to an address where nothing is", code, f"{TIMEOUT} VIP_NOT_REACHABLE {NO_MATCH}")
     if vi.state() != IDLE:
         t.notice("S5.2-02", "the state after the timeout", vi.state(), IDLE, "A34")
-        vi.disconnect()
+        vi.clean()
+    else:
+        t.require(vi.done("Recv").code == NOT_DONE, "S5.2-02", "a receive posted before", "came back", "stays queued")
     t.require(vi.state() == IDLE, "S5.2-02", "the state", vi.state(), IDLE)
     connect(vi, peer)
     alive(t)

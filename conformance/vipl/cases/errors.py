@@ -199,7 +199,7 @@ def protection_errors(t: Calls) -> None:
 @vipl("X4", "Lengths that are wrong",
       "S2.5.1-05 S2.5.2-04 S2.5.2-07 S2.5.3-05 S6.4.1-06 G5.2-12 G5.2-23 G5.2-24", errata="A08 A13 A16",
       variants=each(_OPERATIONS, "how",
-                    {h: h for h in ("below", "above", "zero", "all-ones", "vi-maximum", "segments")}))  # fmt: skip
+                    {h: h for h in ("below", "above", "zero", "all-ones", "vi-maximum", "nic-maximum", "segments")}))  # fmt: skip
 def length_errors(t: Calls) -> None:
     """Length is not the sum, or above the maximum, or there are too many segments: LENGTH, and nothing is moved."""
     p = pair(t, t.params["level"])
@@ -208,7 +208,7 @@ def length_errors(t: Calls) -> None:
         need_read(p.a.node, p.level)
         if p.level == UD:
             t.lack("there is no RDMA Read at this level")
-    most = p.a.node.number("MaxSegmentsPerDesc")
+    most, nic_most = p.a.node.number("MaxSegmentsPerDesc"), p.a.node.number("MaxTransferSize")
     dst = p.b.node.mem(2 * SIZE)  # so that nothing but the length is wrong
     dst.fill(3)
     offset, room = (0, SIZE + 1) if how == "vi-maximum" else (12000, 64)
@@ -222,6 +222,11 @@ def length_errors(t: Calls) -> None:
         row = "G5.2-24"
         big = p.a.node.mem(SIZE + 64)
         segments = [big.part(0, SIZE + 1)]
+    elif how == "nic-maximum":
+        row = "G5.2-24"
+        segments = [p.src.part()] * (nic_most // SIZE) + [p.src.part(0, nic_most % SIZE + 1)]
+        if len(segments) > most - 1:
+            t.lack(f"the provider has a MaxTransferSize of {nic_most}, which is more than {most - 1} segments of {SIZE}")
     elif how == "segments":
         row, other = "G5.2-23", {FORMAT: "A13"}
         if most > 1000:
@@ -233,7 +238,6 @@ def length_errors(t: Calls) -> None:
         given = {"at": {"mem": place.mem, "offset": 0}}
     number = p.a.send(*segments, **given) if op == "send" else p.a.rdma(op, dst.remote(), *segments, **given)
     what = f"a Descriptor whose Length or count is wrong ({how})"
-    nic_most = p.a.node.number("MaxTransferSize")
     if how == "vi-maximum" and nic_most > SIZE:
         got = p.a.reap("Send", 2 * t.settle_us)
         if got.good:
@@ -341,7 +345,7 @@ def too_long(t: Calls) -> None:
     dst = p.b.node.mem(SIZE, fill="c3")
     first = p.b.recv(dst.part(0, 64))
     short = p.b.recv(dst.part(1024, 100))
-    rest = [p.b.recv(dst.part(4096 + 64 * i, 64)) for i in range(3)]
+    rest = [p.b.recv(dst.part(8192 + 6144 * i, 6144)) for i in range(3)]  # long enough, but they are not the next
     p.src.fill(9)
     p.a.send(p.src.part(0, 64))
     p.a.reap("Send")
@@ -677,7 +681,8 @@ def deregistered_under(t: Calls) -> None:
     else:
         told = got.ptr is not None or bool(heard(t, p.b)) or p.b.becomes(ERROR)
         t.require(told, "S3.2.1-09", "a message for memory that is gone", "silence", "an error")
-        if t.params["what"] == "buffer" and got.ptr is not None:
+        if t.params["what"] == "buffer":  # its Descriptor is there
+            got = p.b.reap("Recv") if got.ptr is None else got
             t.require(got.descriptor == number and bool(got.errors), "S3.2.1-09", "the receive", got, PROTECTION)
         for said in heard(t, p.b):
             t.require(said.get("code") in ("VIP_ERROR_POST_DESC", "VIP_ERROR_COMP_PROT", LOST), "G3.8.1-14",

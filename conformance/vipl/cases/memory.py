@@ -9,7 +9,7 @@ from fcvi.engine.case import Variant
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, OK, PROTECTION, RESOURCE, SIZE, Mem, Node, Vi, alive, best_level, connect, need_level,
+    BAD, OK, PROTECTION, RESOURCE, SIZE, Got, Mem, Node, Pair, Vi, alive, best_level, connect, need_level,
     need_read, nodes, null, pair, stale,
 )  # fmt: skip
 
@@ -280,47 +280,68 @@ def enables(t: Calls) -> None:
                     t.require(done, "S3.2.2.2-01", what, "no byte was moved", "works")
             else:
                 t.require(not done, "S3.2.2.2-03", what, "bytes were moved", "none")
-                t.require(target.read(0, 64) == (b"\x5a" if op == "write" else b"\0") * 64, "S6.3.2-01", what, "bytes were moved",
-                          "none")
+                seen = target.read(0, 64)
+                # the sink of a Read that failed holds anything (G 5.5)
+                none = seen == b"\x5a" * 64 if op == "write" else b"\x77" * 4 not in seen
+                t.require(none, "S6.3.2-01", what, "bytes were moved", "none")
             a.clean()
             b.clean()
     alive(t)
 
 
 @vipl("P4", "Ranges outside by a page", "S1.5.3-02 S3.2.1-05 S6.3.2-01", errata="A63 A94",
-      variants=each(levels((RD, RR)), "op", {"send": "send", "write": "write"}))  # fmt: skip
+      variants=[*each(levels((RD, RR)), "op", {"send": "send", "recv": "recv", "write": "write"}),
+                *each(levels((RD, RR), "rdma_read"), "op", {"sink": "sink"})])  # fmt: skip
 def outside(t: Calls) -> None:
-    """A segment that begins or runs a page beyond the region is refused; the next page stays; the page itself is not judged."""
+    """A range that lies behind a region, runs out of it or into it is refused; pages of another region stay as they are.
+
+    What is nearer to the region than a page is not judged: its pages may be larger than it is.
+    """
     one, other = nodes(t)
     level, op = need_level(one, t.params["level"]), t.params["op"]
+    if op == "sink":
+        need_read(one, level)
     page = int(one.call("layout").result().get("pagesize", 4096))
-    node = one if op == "send" else other
-    for begins in (True, False):
+    node = one if op in ("send", "sink") else other
+    behind, before = (4 * page, 2 * page), (64, page - 64)
+    for start, length, judged in ((5 * page, 64, behind), (3 * page - 64, 2 * page, behind), (64, 2 * page, before)):
         p = pair(t, level, ends=(one, other))
         whole = node.mem(8 * page, write=False, read=False, fill="5a")
-        part = node.call("VipRegisterMem", length=page, of={"mem": whole.mem, "offset": 0},
+        part = node.call("VipRegisterMem", length=page, of={"mem": whole.mem, "offset": 2 * page},
                          MemAttribs={"Ptag": node.ptag, "EnableRdmaWrite": True, "EnableRdmaRead": False})  # fmt: skip
         if part.returned() == RESOURCE:
             t.lack("the provider has no room for another region")
         t.codes("S3.2.1-05", "VipRegisterMem of a part", part.returned(), OK)
-        handle = part.integer("handle")
-        start, length = (3 * page, 64) if begins else (page - 64, 2 * page)
+        at = {"va": f"{whole.va + start:016x}", "handle": part.integer("handle")}
         p.src.write(b"\x77" * 30000)
-        if op == "send":
-            p.b.recv(p.dst.part())
-            number = p.a.send({"va": f"{whole.va + start:016x}", "handle": handle, "length": length})
-            got = p.a.reap("Send", 2 * t.settle_us)
-            t.require(got.descriptor == number and PROTECTION in got.errors, "S3.2.1-05", "a Send from a page beyond the region",
-                      got, PROTECTION)
-            t.require(bool(got.errors), "S1.5.3-02", "a Send from a page beyond the region", got, PROTECTION)
-        else:
-            p.a.rdma("write", {"va": f"{whole.va + start:016x}", "handle": handle}, p.src.part(0, length))
-            p.a.reap("Send", 2 * t.settle_us)
+        number, got = range_used(p, op, at, length)
+        if op != "write":
+            t.require(got.descriptor == number and PROTECTION in got.errors, "S3.2.1-05", f"a range outside of a region ({op})",
+                      got, PROTECTION)  # fmt: skip
+            t.require(bool(got.errors), "S1.5.3-02", f"a range outside of a region ({op})", got, PROTECTION)
+        if op != "send":
             t.wait(t.quiet_us)
-            seen = whole.read(2 * page, 2 * page)
-            t.require(seen == b"\x5a" * 2 * page, "S6.3.2-01", "the pages beyond the region", "changed", "as before")
-            t.require(seen == b"\x5a" * 2 * page, "S3.2.1-05", "the pages beyond the region", "changed", "as before")
+            seen = whole.read(*judged)
+            for row in ("S6.3.2-01", "S3.2.1-05") if op == "write" else ("S3.2.1-05",):
+                t.require(seen == b"\x5a" * judged[1], row, "the pages outside of the region", "changed", "as before")
     alive(t)
+
+
+def range_used(p: Pair, op: str, at: dict[str, Any], length: int) -> tuple[int, Got]:
+    """Use the range so. The Descriptor that names it, and what came of that; of an RDMA Write it is the target."""
+    t, segment = p.a.t, {**at, "length": length}
+    if op == "recv":
+        number = p.b.recv(segment)
+        p.a.send(p.src.part(0, length))
+        return number, p.b.reap("Recv", 2 * t.settle_us)
+    if op == "send":
+        p.b.recv(p.dst.part())
+        number = p.a.send(segment)
+    elif op == "sink":
+        number = p.a.rdma("read", p.dst.remote(), segment)
+    else:
+        number = p.a.rdma("write", at, p.src.part(0, length))
+    return number, p.a.reap("Send", 2 * t.settle_us)
 
 
 @vipl("P7", "Read-only and unmapped pages", "G3.4.3-03 G3.4.3-06", errata="A64 A65")
@@ -423,4 +444,9 @@ def changed(t: Calls) -> None:
     t.require(got.good, "G3.7.2-04", f"a Send of {size} bytes, which the new size allows", got, "success")
     got = fresh.reap("Recv")
     t.require(got.good and sink.wrong(4) == 0, "G3.7.2-04", "its receive", got, "the bytes that were sent")
+    old = other.mem(4096, fill="5a")
+    fresh.rdma("write", old.remote(), p.src.part(0, 64))
+    fresh.reap("Send", t.settle_us)
+    t.wait(t.quiet_us)
+    t.require(old.read(0, 64) == b"\x5a" * 64, "S3.2.2.1-03", "memory of the tag that a VI had before", "written", "as before")
     alive(t)

@@ -37,8 +37,8 @@ def a_name(t: Calls, node: Node, of: Node) -> str:
 
 @vipl("C45", "VipNSInit and VipNSShutdown", "G3.9.1-01 G3.9.1-03 G3.9.1-04 G3.9.4-01", errata="A71")
 def init(t: Calls) -> None:
-    """Once by default; not twice; again after a shutdown; no shutdown without it. NULL as NIC handle is refused."""
-    one, _ = nodes(t)
+    """Once by default; not twice; again after a shutdown; no shutdown without it; each NIC for itself. NULL is no NIC."""
+    one, other = nodes(t)
     if "VipNSInit" in (one.call("layout").result().get("missing") or []):
         t.lack("the provider has no Name Service")
     t.codes("G3.9.4-01", "VipNSShutdown without VipNSInit", one.code("VipNSShutdown"), NS)
@@ -47,6 +47,12 @@ def init(t: Calls) -> None:
     t.codes("G3.9.4-01", "VipNSShutdown", one.code("VipNSShutdown"), OK)
     t.codes("G3.9.4-01", "VipNSShutdown twice", one.code("VipNSShutdown"), NS)
     t.codes("G3.9.1-03", "VipNSInit after a shutdown", one.code("VipNSInit"), OK)
+    if not one.same_nic(other):
+        code = other.code("VipNSInit")
+        t.require(code != NS, "G3.9.1-03", "VipNSInit of a NIC, behind that of another NIC", code, OK)
+        t.codes("G3.9.4-01", "VipNSShutdown", one.code("VipNSShutdown"), OK)
+        if code == OK:
+            t.codes("G3.9.4-01", "VipNSShutdown of a NIC, behind that of another NIC", other.code("VipNSShutdown"), OK)
     null(one, "G3.9.1-04", "nic", "VipNSInit")
     alive(t)
 

@@ -53,12 +53,13 @@ def peer_timeout(t: Calls) -> None:
     alive(t)
 
 
-@vipl("C26", "VipConnectPeerDone before, during and after", "G3.3-05 G3.3.6-01 G3.3.6-04 G3.3.7-01 G3.3.7-02",
+@vipl("C26", "VipConnectPeerDone before, during and after", "S5.2-02 G3.3-05 G3.3.6-01 G3.3.6-04 G3.3.7-01 G3.3.7-02",
       applies="peer_to_peer", variants=[Variant("met", {"met": True}), Variant("alone", {"met": False})])  # fmt: skip
 def peer_done(t: Calls) -> None:
-    """VIP_NOT_DONE while the request waits, then VIP_SUCCESS at both, or VIP_TIMEOUT and Idle."""
+    """VIP_NOT_DONE while the request waits, then VIP_SUCCESS at both, or VIP_TIMEOUT and Idle; a receive waits on."""
     one, other = nodes(t)
     vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
+    vi.recv(one.mem(64).part())
     t.codes("G3.3.6-01", "VipConnectPeerRequest", meet(vi, other, 600_000), OK)
     before = t.now_us
     t.codes("G3.3.7-02", "VipConnectPeerDone while the request waits", vi.code("VipConnectPeerDone"), NOT_DONE)
@@ -74,6 +75,7 @@ def peer_done(t: Calls) -> None:
                 outcome(t, vi, "G3.3.6-04", 600_000 + 2 * t.late_us),
                 TIMEOUT)  # fmt: skip
         t.require(vi.becomes(IDLE), "G3.3.6-04", "the state after the timeout", vi.state(), IDLE)
+        t.require(vi.done("Recv").code == NOT_DONE, "S5.2-02", "a receive posted before", "came back", "stays queued")
     alive(t)
 
 

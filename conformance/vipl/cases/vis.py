@@ -244,9 +244,14 @@ def set_not_idle(t: Calls) -> None:
         refused(p.a, "in Error")
 
 
+def another_level(node: Node, level: str) -> str:
+    """A second level of the provider, or the same where it has one only."""
+    return next((x for x in node.attribs.get("ReliabilityLevelSupport") or [] if x != level), level)
+
+
 @vipl("C44", "Bad values for the attributes of VIs and regions", "G3.7.2-02 G3.7.2-03 G3.7.2-04 G3.7.4-02", errata="A47")
 def set_bad(t: Calls) -> None:
-    """One bad value among good ones: its own code, and nothing is changed; then all good ones: what VipQueryVi tells."""
+    """One bad value among new good ones: its own code, and nothing is changed; then all good ones: what VipQueryVi tells."""
     one, other = nodes(t)
     level, most = best_level(one), one.number("MaxTransferSize")
     vi = one.vi(level)
@@ -257,8 +262,10 @@ def set_bad(t: Calls) -> None:
                                              ({"Ptag": gone}, "VIP_INVALID_PTAG")]  # fmt: skip
     if most < 0xFFFFFFFF:
         bad.append(({"MaxTransferSize": most + 1}, "VIP_INVALID_MTU"))
+    good = {"ReliabilityLevel": another_level(one, level), "MaxTransferSize": min(2 * SIZE, most), "Ptag": one.ptag_new(),
+            "EnableRdmaWrite": True}  # fmt: skip
     for change, wanted in bad:
-        given = {"ReliabilityLevel": level, "MaxTransferSize": SIZE, "EnableRdmaWrite": True, "Ptag": one.ptag, **change}
+        given = {**good, **change}
         code = vi.code("VipSetViAttributes", ViAttribs=given)
         t.codes("G3.7.2-03", f"VipSetViAttributes with a bad {next(iter(change))}", code, wanted)
         now = vi.query().get("ViAttribs")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from . import codes as c
+from . import faults_kept as kept
 from . import faults_told as told
 from .agent import Agent, Json
 from .objects import Nic
@@ -434,4 +435,17 @@ FAULTS: dict[str, Fault] = {
     "send-handler-waits-on": Fault("G3.5.9-08", "VIPL.N4", told.waits_on, "reads-last"),
     "refused-read-as-write": Fault("G3.8.1-13", "VIPL.X17/rd-range", told.refused_read_as_write),
     "part-of-a-message": Fault("G5.2-28", "VIPL.X11/*", told.takes_a_part),
+    "timeout-flushes": Fault("S5.2-02", "VIPL.C22/*", kept.flushed_by_a_timeout),
+    "late-peer-flushes": Fault("S5.2-02", "VIPL.C26/alone", kept.flushed_by_a_late_peer),
+    "half-set": Fault("G3.7.2-02", "VIPL.C44", kept.half_set),
+    "keeps-its-first-tag": Fault("S3.2.2.1-03", "VIPL.P9/rd", kept.keeps_its_first_tag),
+    "last-byte-checked": Fault("S6.3.2-01", "VIPL.P4/*-write", kept.last_byte_checked),
+    "first-byte-of-a-sink": Fault("S3.2.1-05", "VIPL.P4/rr-recv", kept.first_byte_of_a_sink),
+    "first-byte-of-a-read": Fault("S3.2.1-05", "VIPL.P4/rd-sink", kept.first_byte_of_a_sink),
+    "reads-below-the-maximum": Fault("S6.1.1.2-01", "VIPL.D3/rd-one", kept.reads_below_the_maximum),
+    "reads-of-any-length": Fault("G5.2-24", "VIPL.X4/rd-read-*", kept.reads_of_any_length),
+    "one-name-service": Fault("G3.9.1-03", "VIPL.C45", kept.one_name_service),
+    "one-shutdown": Fault("G3.9.4-01", "VIPL.C45", kept.one_shutdown),
+    "writes-unfenced": Fault("S6.3.1.2-01", "VIPL.O4/rd", kept.writes_unfenced, "reads-last"),
+    "passes-a-short-receive": Fault("G5.2-25", "VIPL.X6/rd-one", kept.passes_a_short_receive),
 }

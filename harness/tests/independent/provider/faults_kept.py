@@ -1,0 +1,155 @@
+"""Faults of what has to stay: receives that wait, attributes behind an error, old tags, other NICs, and the ends of ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import codes as c
+from .threads import Steps
+from .wire import Segment
+
+
+def flushed_by_a_timeout(agent: Any) -> None:
+    """A request that times out flushes the receives of its VI."""
+    real = agent.connecting.request
+
+    def request(vi: Any, *rest: Any) -> Steps[str]:
+        code: str = yield from real(vi, *rest)
+        if code == c.TIMEOUT:
+            agent.transfer.flush(vi)
+        return code
+    agent.connecting.request = request
+
+
+def flushed_by_a_late_peer(agent: Any) -> None:
+    """A peer request that times out flushes the receives of its VI."""
+    real = agent.connecting._peer_late
+
+    def late(peer: Any) -> None:
+        waits = peer in agent.connecting._pool
+        real(peer)
+        if waits:
+            agent.transfer.flush(peer.vi)
+    agent.connecting._peer_late = late
+
+
+def half_set(agent: Any) -> None:
+    """VipSetViAttributes that refuses a value has set level and size."""
+    real = agent.connecting.set_attributes
+
+    def change(vi: Any, attributes: Any) -> Any:
+        code = real(vi, attributes)
+        if code != c.OK and vi.state == c.IDLE:
+            vi.attributes.level = attributes.level if code != c.LEVEL else vi.attributes.level
+            vi.attributes.size = attributes.size if code != c.MTU else vi.attributes.size
+        return code
+    agent.connecting.set_attributes = change
+
+
+def keeps_its_first_tag(agent: Any) -> None:
+    """A VI that was given another tag reaches the memory of the first one, too."""
+    change, reach, first = agent.connecting.set_attributes, agent.world.reach, dict[int, Any]()
+
+    def changes(vi: Any, attributes: Any) -> Any:
+        first.setdefault(id(vi), vi.attributes.ptag)
+        return change(vi, attributes)
+
+    def reaches(nic: Any, va: int, length: int, handle: int, ptag: Any) -> Any:
+        old = (first[id(vi)] for vi in nic.vis if vi.attributes.ptag is ptag and id(vi) in first)
+        return next((found for tag in (ptag, *old) if (found := reach(nic, va, length, handle, tag)) is not None), None)
+    agent.connecting.set_attributes, agent.world.reach = changes, reaches
+
+
+def last_byte_checked(agent: Any) -> None:
+    """Of the target of an RDMA the last byte alone has to lie in the region."""
+    real, world = agent.transfer._remote, agent.world
+
+    def remote(vi: Any, at: Any, length: int, read: bool) -> bool:
+        last = Segment(at.va + max(length, 1) - 1, at.handle, 0)
+        return bool(real(vi, last, min(length, 1), read)) and world.space.block(at.va, length) is not None
+    agent.transfer._remote = remote
+
+
+def first_byte_of_a_sink(agent: Any) -> None:
+    """Of what a receive or an RDMA Read fills the first byte alone has to lie in the region."""
+    def writable(vi: Any, segments: Any) -> bool:
+        world = agent.world
+        return all(
+            (block := world.space.block(one.va, one.length)) is not None and block.pages == "read-write"
+            and world.reach(vi.nic, one.va, 1, one.handle, vi.attributes.ptag) is not None for one in segments if one.length)
+    agent.transfer._writable = writable
+
+
+def reads_below_the_maximum(agent: Any) -> None:
+    """An RDMA Read has to be shorter than the maximum."""
+    real = agent.transfer.read
+
+    def read(vi: Any, work: Any, sending: bool) -> Any:
+        form = real(vi, work, sending)
+        if form is not None and not form.error and form.op == c.CONTROL_READ and form.length == vi.attributes.size:
+            form.error = c.LENGTH
+        return form
+    agent.transfer.read = read
+
+
+def reads_of_any_length(agent: Any) -> None:
+    """An RDMA Read may be longer than the maximum."""
+    real = agent.transfer.read
+
+    def read(vi: Any, work: Any, sending: bool) -> Any:
+        form = real(vi, work, sending)
+        whole = form is not None and form.length == sum(segment.length for segment in form.segments)
+        if whole and form.op == c.CONTROL_READ and form.error == c.LENGTH:
+            form.error = 0
+        return form
+    agent.transfer.read = read
+
+
+def one_name_service(agent: Any) -> None:
+    """The Name Service is one for all NICs: it is initialised once."""
+    real = agent.do_VipNSInit
+
+    def init(p: Any) -> Any:
+        nic = agent._nic(p)
+        others = any(one.names is not None for one in agent.world.nics if one is not nic)
+        return {"return": c.NAMESERVICE} if others else real(p)
+    agent.do_VipNSInit = init
+
+
+def one_shutdown(agent: Any) -> None:
+    """VipNSShutdown ends the Name Service of all NICs."""
+    real = agent.do_VipNSShutdown
+
+    def shutdown(p: Any) -> Any:
+        result = real(p)
+        for nic in agent.world.nics if result["return"] == c.OK else ():
+            nic.names = None
+        return result
+    agent.do_VipNSShutdown = shutdown
+
+
+def writes_unfenced(agent: Any) -> None:
+    """The fence of an RDMA Write counts for nothing."""
+    real = agent.transfer.read
+
+    def read(vi: Any, work: Any, sending: bool) -> Any:
+        form = real(vi, work, sending)
+        if form is not None and sending and form.op == c.CONTROL_WRITE:
+            form.control &= ~c.CONTROL_FENCE
+        return form
+    agent.transfer.read = read
+
+
+def passes_a_short_receive(agent: Any) -> None:
+    """A receive that is too short for a message is passed over when the next one is long enough."""
+    real = agent.transfer._consume
+
+    def consume(vi: Any, form: Any, data: bytes, refused: Any) -> Any:
+        waiting = [work for work in vi.receive.work if not work.status][:2]
+        forms = [agent.transfer.read(vi, work, False) for work in waiting]
+        room = [sum(segment.length for segment in one.segments) if one is not None and not one.error else -1 for one in forms]
+        if form.op != c.CONTROL_WRITE and len(room) == 2 and 0 <= room[0] < len(data) <= room[1]:
+            vi.receive.work.remove(waiting[0])
+            vi.receive.work.append(waiting[0])
+        return real(vi, form, data, refused)
+    agent.transfer._consume = consume
