@@ -234,6 +234,8 @@ class Agent:
         }
         if ptag and attributes.ptag is not None:
             shown["Ptag"] = self._told(attributes.ptag)
+        elif not ptag and self.choices.remote_ptag != "none":
+            shown["Ptag"] = None if self.choices.remote_ptag == "zero" else 0
         return shown
 
     # ---- NICs and tags ----
@@ -248,7 +250,7 @@ class Agent:
 
     def do_VipQueryNic(self, p: Json) -> Json:
         nic = self._nic(p)
-        own = {"Name": nic.device, "LocalNicAddress": nic.address.hex()}
+        own = {"Name": nic.device.ljust(63, "x") if self.choices.long_name else nic.device, "LocalNicAddress": nic.address.hex()}
         return {"return": c.OK, "NicAttribs": {**self.world.query_nic(), **own}}
 
     def do_VipErrorCallback(self, p: Json) -> Json:
@@ -404,10 +406,16 @@ class Agent:
         return {"return": code, **self._give("conn", conn), "RemoteAddr": remote, "guard": True,
                 "RemoteViAttribs": self._shown(conn.attributes, ptag=False)}
 
-    def do_VipConnectAccept(self, p: Json) -> Json:
+    def do_VipConnectAccept(self, p: Json) -> Steps[Json]:
         conn, vi = self._at("conn", p["conn"]), self._at("vi", p["vi"])
         if conn is None or vi is None or vi.gone:
             return {"return": c.PARAMETER}
+        if self.choices.accept_takes_s and vi.state == c.IDLE and not vi.held:
+            vi.state, epoch = c.PENDING, vi.epoch
+            yield self.threads.until(lambda: self.world.ended or vi.gone or vi.epoch != epoch, self.choices.accept_takes_s)
+            if vi.gone or vi.epoch != epoch or vi.state != c.PENDING:
+                return {"return": c.STATE}
+            vi.state = c.IDLE
         return {"return": self.connecting.accept(conn, vi)}
 
     def do_VipConnectReject(self, p: Json) -> Json:
@@ -436,8 +444,13 @@ class Agent:
         vi: Vi = self._live("vi", p)
         return self._with_partner(vi, (yield from self.connecting.peer_wait(vi)))
 
-    def do_VipDisconnect(self, p: Json) -> Json:
-        return {"return": self.connecting.disconnect(self._live("vi", p))}
+    def do_VipDisconnect(self, p: Json) -> Steps[Json]:
+        vi: Vi = self._live("vi", p)
+        if self.choices.disconnect_takes_s:
+            yield self.threads.until(lambda: self.world.ended or vi.gone, self.choices.disconnect_takes_s)
+            if vi.gone:
+                return {"return": c.PARAMETER}
+        return {"return": self.connecting.disconnect(vi)}
 
     # ---- Completion Queues ----
 
@@ -640,18 +653,21 @@ class Agent:
     # ---- names and the agent itself ----
 
     def do_VipNSInit(self, p: Json) -> Json:
+        if self.choices.names_from_files and p.get("NSInitInfo") is None:
+            return {"return": c.RESOURCE}
         return {"return": names.init(self._nic(p), p.get("NSInitInfo"))}
 
     def do_VipNSGetHostByName(self, p: Json) -> Json:
-        nic, room = self._nic(p), None if self.choices.names_any_room else p.get("HostAddressLen", 16)
+        nic = self._nic(p)
+        room = None if self.choices.names_any_room else p.get("HostAddressLen", len(nic.address))
         code, address = names.by_name(nic, p["Name"], p.get("NameIndex", 0), room)
         shown = {"Address": {"host": address.hex(), "discriminator": ""}} if code == c.OK else {}
-        return {"return": code, "guard": p.get("HostAddressLen", 16) >= len(address), **shown}
+        return {"return": code, "guard": p.get("HostAddressLen", len(nic.address)) >= len(address), **shown}
 
     def do_VipNSGetHostByAddr(self, p: Json) -> Json:
         code, name, length = names.by_address(self._nic(p), bytes.fromhex(p["Address"]["host"]), p.get("NameLen", 256),
                                               0 if self.choices.short_name_len else 1)
-        shown = {"Name": name, "terminated": True} if code == c.OK else {}
+        shown = {"Name": name.upper() if self.choices.names_upper else name, "terminated": True} if code == c.OK else {}
         return {"return": code, "NameLen": length, "guard": True, **shown}
 
     def do_VipNSShutdown(self, p: Json) -> Json:

@@ -254,13 +254,28 @@ class Connecting:
             return c.STATE
         vi.state, vi.outcome = c.PENDING, None
         mine = Peer(vi, remote.host, remote.discriminator, vi.epoch)
-        other = next((p for p in self._pool if p.host == vi.nic.address and p.vi.nic.address == remote.host
-                      and self._same(p.discriminator, remote.discriminator)), None)
-        if other is None or self.transfer.wire.down:
+        late = self.world.choices.peers_meet_late_s
+        if self._partner(mine) is None or self.transfer.wire.down or late:
             self._pool.append(mine)
             if seconds is not None:
                 self.world.threads.after(seconds, lambda: self._peer_late(mine))
+            if late:
+                self.world.threads.after(late, lambda: self._meets(mine))
             return c.OK
+        return self._met(mine)
+
+    def _partner(self, mine: Peer) -> Optional[Peer]:
+        return next((p for p in self._pool if p is not mine and p.host == mine.vi.nic.address and p.vi.nic.address == mine.host
+                     and self._same(p.discriminator, mine.discriminator)), None)
+
+    def _meets(self, mine: Peer) -> None:
+        if mine in self._pool and self._partner(mine) is not None and not self.transfer.wire.down:
+            self._pool.remove(mine)
+            self._met(mine)
+
+    def _met(self, mine: Peer) -> str:
+        vi, other = mine.vi, self._partner(mine)
+        assert other is not None
         self._pool.remove(other)
         code = self._differ(vi.attributes, other.vi.attributes)
         if code != c.OK and self.world.choices.peers_one_told:

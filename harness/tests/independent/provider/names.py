@@ -7,7 +7,6 @@ from typing import Optional
 
 from . import codes as c
 from .objects import Nic
-from .world import ADDRESSES
 
 
 def init(nic: Nic, info: Optional[str]) -> str:
@@ -15,7 +14,7 @@ def init(nic: Nic, info: Optional[str]) -> str:
     if nic.names is not None:
         return c.NAMESERVICE
     if info is None:
-        both = list(ADDRESSES.values())
+        both = sorted((nic.address, nic.other))
         nic.names = {"end0": [both[0]], "end1": [both[1]], "node": both}
         return c.OK
     names: dict[str, list[bytes]] = {}

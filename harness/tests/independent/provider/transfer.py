@@ -7,7 +7,7 @@ from typing import Callable, Optional
 
 from . import codes as c
 from .objects import Cq, ErrorReport, Nic, Queue, Vi, Work
-from .threads import Steps, Thread
+from .threads import Job, Steps, Thread
 from .wire import Form, Segment, Wire
 from .world import World
 
@@ -231,7 +231,7 @@ class Transfer:
 
     def _remote(self, vi: Vi, at: Segment, length: int, read: bool) -> bool:
         """Whether the far end grants the access: VI, region, tag and pages (S 3.2.2.2)."""
-        if not length:
+        if not length and not self.world.choices.zero_remote_checked:
             return True
         if not (vi.attributes.read if read else vi.attributes.write):
             return False
@@ -310,6 +310,12 @@ class Transfer:
         if level == c.RR:
             self._finish(vi, vi.send, work, operation | fault, 0 if fault else len(data))
         if fault and level != c.UD:
+            late = self.world.choices.empty_late_s if named == "VIP_ERROR_RECVQ_EMPTY" and level == c.RD else 0
+            if late:
+                epoch = peer.epoch
+                vi.gap = lambda: None
+                self.world.threads.after(late, lambda: peer.epoch == epoch and self.break_connection(peer, named))
+                return
             self.break_connection(peer, named)
             if named is not None and self.world.choices.lost_as_well:
                 self.world.report(ErrorReport("VIP_ERROR_CONN_LOST", "VIP_RESOURCE_VI", peer.nic, peer))
@@ -352,6 +358,8 @@ class Transfer:
 
     def _read(self, vi: Vi, peer: Vi, work: Work, form: Form) -> None:
         assert form.remote is not None
+        if self.world.choices.sink_early:
+            self._scatter(form.segments, b"\x3c" * form.length)
         if not self._remote(peer, form.remote, form.length, True):
             self._finish(vi, vi.send, work, c.OP_READ | c.RDMA_PROT, 0)
             self.break_connection(peer, "VIP_ERROR_RDMAR_PROT")
@@ -439,7 +447,17 @@ class Transfer:
 
     def _hand(self, queue: Queue, va: Optional[int]) -> None:
         handler = queue.handlers.popleft()
-        self.world.later(lambda: self._notifier(queue.thread).do(lambda: handler(va)))
+        self._tell(queue.thread, lambda: handler(va))
+
+    def _tell(self, own: Thread, job: Job) -> None:
+        """A handler of Notify, in its thread, or within the call that asks for it."""
+        current = self.world.threads.current
+        if self.world.choices.notify_within and current.call in ("VipSendNotify", "VipRecvNotify", "VipCQNotify"):
+            steps = job()
+            for _ in steps or ():
+                pass
+        else:
+            self.world.later(lambda: self._notifier(own).do(job))
 
     def _notifier(self, own: Thread) -> Thread:
         return self.world.notifier if self.world.choices.one_handler_thread else own
@@ -447,10 +465,10 @@ class Transfer:
     def serve(self, cq: Cq) -> None:
         """Call the handlers of a Completion Queue."""
         while cq.handlers and cq.entries:
-            self._entry(self._notifier(cq.thread), cq.handlers.popleft(), *cq.entries.popleft())
+            self._entry(cq.thread, cq.handlers.popleft(), *cq.entries.popleft())
 
     def _entry(self, thread: Thread, handler: Callable[[Vi, bool], Optional[Steps[None]]], vi: Vi, receive: bool) -> None:
-        self.world.later(lambda: thread.do(lambda: handler(vi, receive)))
+        self._tell(thread, lambda: handler(vi, receive))
 
     def flush(self, vi: Vi) -> None:
         """Each Descriptor that is not complete completes as flushed (G 3.3.5)."""
@@ -478,7 +496,11 @@ class Transfer:
         vi.epoch += 1
         if code is not None:
             self.world.report(ErrorReport(code, "VIP_RESOURCE_VI", vi.nic, vi))
-        self.flush(vi)
+        late = self.world.choices.flush_late_s
+        if late:
+            self.world.threads.after(late, lambda: vi.gone or self.flush(vi) if vi.state == c.ERROR else None)
+        else:
+            self.flush(vi)
 
     def break_connection(self, vi: Vi, code: Optional[str]) -> None:
         """An error found at ``vi`` (told there by ``code``) breaks the Connection; the other end gets CONN_LOST."""

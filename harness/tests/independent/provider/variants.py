@@ -147,6 +147,34 @@ class Choices:
     """RD: a loss is seen with the "next" message, by a "timer" (0.3 s), or is "repaired" (A55)."""
     partition_seen: bool = True
     """The NIC can detect a partition; without that there are timeouts alone (G 3.3.4)."""
+    remote_ptag: str = "none"
+    """What RemoteViAttribs has as the tag, which is exchanged with nobody (G 6.7): "none", "zero", or the "first" of the NIC."""
+    address_bytes: int = 16
+    """NicAddressLen."""
+    notify_within: bool = False
+    """A handler of Notify whose Descriptor is complete already is called within the call (G 3.5.12 recommends a thread)."""
+    names_from_files: bool = False
+    """VipNSInit needs a file: default behaviour is recommended alone (G 3.9.1)."""
+    names_upper: bool = False
+    """VipNSGetHostByAddr tells names in capitals: case is nothing to a name (G 3.9.2)."""
+    disconnect_takes_s: float = 0.0
+    """How long VipDisconnect takes."""
+    accept_takes_s: float = 0.0
+    """How long VipConnectAccept takes; its VI is Pending meanwhile (S 5.2)."""
+    sink_early: bool = False
+    """The sink of an RDMA Read holds anything before the Read is complete (S 6.3.1.1)."""
+    empty_late_s: float = 0.0
+    """How much later than the message the target finds that it had no receive."""
+    peers_meet_late_s: float = 0.0
+    """How long two peer requests take to find each other."""
+    flush_late_s: float = 0.0
+    """How long behind the transition to Error its Descriptors come back."""
+    zero_remote_checked: bool = False
+    """The target checks the address of an RDMA of no bytes, too (A62)."""
+    block_bytes: int = 1 << 26
+    """MaxRegisterBlockBytes."""
+    long_name: bool = False
+    """The name of the NIC has all the characters that there is room for."""
     rdma_read: bool = True
     reception: bool = True
     delivery: bool = True
@@ -195,5 +223,9 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "mtu": (48, 1 << 24),
     "peer_again": (True,), "peers_one_told": (True,), "short_name_len": (True,), "nodes": (2, 5), "no_name": (True,),
     "links": (2, 7), "most_opens": (3,),
+    "remote_ptag": ("zero", "first"), "address_bytes": (4, 6, 20, 64), "notify_within": (True,), "names_from_files": (True,),
+    "names_upper": (True,), "disconnect_takes_s": (0.004, 0.4), "accept_takes_s": (0.004, 0.4), "sink_early": (True,),
+    "empty_late_s": (0.004, 0.3), "peers_meet_late_s": (0.004, 0.3), "flush_late_s": (0.004, 0.3), "zero_remote_checked": (True,),
+    "block_bytes": (1 << 18,), "long_name": (True,),
     "damage": ("error",), "loss_seen": ("timer", "repaired"), "partition_seen": (False,),
 }

@@ -18,7 +18,7 @@ ADDRESSES = {
     "VINIC1": bytes.fromhex("fd00000000000000000000000000a202"),
 }
 ALIAS = {"VINIC0": "VINIC"}
-MAX_BLOCK, MAX_BYTES = 1 << 26, 1 << 27
+MAX_BYTES = 1 << 27
 
 
 def _with_sign(number: int) -> int:
@@ -80,9 +80,13 @@ class World:
         if sum(nic.device == device for nic in self.nics) >= self.choices.most_opens:
             return c.RESOURCE, None
         (other,) = (address for known, address in ADDRESSES.items() if known != device)
-        nic = Nic(device, ADDRESSES[device], other, Thread(self.threads))
+        nic = Nic(device, self.address_of(ADDRESSES[device]), self.address_of(other), Thread(self.threads))
         self.nics.append(nic)
         return c.OK, nic
+
+    def address_of(self, whole: bytes) -> bytes:
+        """An address of 16 bytes, as long as they are here."""
+        return whole[-self.choices.address_bytes:].rjust(self.choices.address_bytes, b"\x0a")
 
     def query_nic(self) -> dict[str, Any]:
         """VIP_NIC_ATTRIBUTES without name and address (G 4.5)."""
@@ -90,9 +94,9 @@ class World:
         levels = [c.LEVEL_NAMES[level] for level in (c.UD, c.RD, c.RR) if self.has_level(level)]
         reads = [c.LEVEL_NAMES[level] for level in (c.RD, c.RR) if self.reads(level)]
         return {
-            "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": 16, "ThreadSafe": choices.thread_safe,
+            "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": choices.address_bytes, "ThreadSafe": choices.thread_safe,
             "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": choices.most_regions,
-            "MaxRegisterBlockBytes": MAX_BLOCK, "MaxVI": choices.most_vis, "MaxDescriptorsPerQueue": choices.per_queue,
+            "MaxRegisterBlockBytes": choices.block_bytes, "MaxVI": choices.most_vis, "MaxDescriptorsPerQueue": choices.per_queue,
             "MaxSegmentsPerDesc": choices.segments, "MaxCQ": choices.most_cqs, "MaxCQEntries": _with_sign(choices.entries),
             "MaxTransferSize": choices.transfer, "NativeMTU": choices.mtu, "MaxPtags": self.most_ptags,
             "ReliabilityLevelSupport": levels, "RDMAReadSupport": reads,
@@ -145,7 +149,7 @@ class World:
             return code, 0
         assert ptag is not None
         total = sum(region.length for region in nic.regions.values())
-        if length > MAX_BLOCK or total + length > MAX_BYTES or len(nic.regions) >= self.choices.most_regions:
+        if length > self.choices.block_bytes or total + length > MAX_BYTES or len(nic.regions) >= self.choices.most_regions:
             return c.RESOURCE, 0
         block = self.space.block(va, length)
         if block is None or block.pages == "unmapped" or (block.pages == "read-only" and self.choices.read_only_refused):
