@@ -2,8 +2,6 @@
  * date, and at the end run the handlers that have become due. And how a call blocks: the host's pump. */
 #include "internal.h"
 
-enum { CONNECT_WAIT_TOKEN = 1 }; /* lowest bit of a token */
-
 /* True when the port had something to say. */
 static bool update(struct device *d)
 {
@@ -78,22 +76,6 @@ uint64_t vipl_microseconds(VIP_ULONG timeout)
 uint64_t vipl_deadline_after(struct device *d, VIP_ULONG timeout)
 {
     return timeout >= VIP_INFINITE ? FCVI_NEVER : vipl_device_now(d) + vipl_microseconds(timeout);
-}
-
-/* A token for a call of the port. With a call, call_await is to follow. */
-uint64_t vipl_call_begin(struct device *d, struct call *call, bool waits_for_connection)
-{
-    uint64_t token = ++d->serial << 1 | (waits_for_connection ? CONNECT_WAIT_TOKEN : 0);
-    if (call != NULL) {
-        *call = (struct call){.next = d->calls, .token = token};
-        d->calls = call;
-    }
-    return token;
-}
-
-bool vipl_token_is_connect_wait(uint64_t token)
-{
-    return token & CONNECT_WAIT_TOKEN;
 }
 
 static void forget(struct device *d, const struct call *call)

@@ -1,44 +1,7 @@
-/* Completion Queues (VI-DG 3.5.7, 3.5.8, 3.5.11, 3.6). An entry names a VI and one of its work queues. */
+/* Completion Queues (VI-DG 3.5.7, 3.5.8, 3.5.11, 3.6). */
 #include "internal.h"
 
 #include <stdlib.h>
-
-static bool pop(struct cq *cq, struct cq_entry *out)
-{
-    if (cq->count == 0)
-        return false;
-    *out = cq->ring[cq->head];
-    cq->head = (cq->head + 1) % cq->capacity;
-    cq->count--;
-    return true;
-}
-
-static void tell(struct cq *cq, const struct cq_entry *e)
-{
-    struct callback *c = vipl_callbacks_pop(&cq->notify);
-    c->vi = e->vi;
-    c->recv = e->recv;
-    vipl_callbacks_append(&cq->object.device->ready, c);
-}
-
-/* An entry for which there is no room is lost (VI-ARCH 6.4.1). */
-void vipl_cq_push(struct cq *cq, void *vi, VIP_BOOLEAN recv)
-{
-    struct cq_entry e = {vi, recv};
-    if (cq->notify.first != NULL)
-        tell(cq, &e);
-    else if (cq->count < cq->capacity)
-        cq->ring[(cq->head + cq->count++) % cq->capacity] = e;
-}
-
-/* Drop the entries of a VI that ends: its handle will mean nothing. */
-void vipl_cq_forget(struct cq *cq, const void *vi)
-{
-    struct cq_entry e;
-    for (uint32_t i = cq->count; i > 0 && pop(cq, &e); i--)
-        if (e.vi != vi)
-            cq->ring[(cq->head + cq->count++) % cq->capacity] = e;
-}
 
 void vipl_cq_free(struct cq *cq)
 {
@@ -111,7 +74,7 @@ static int resize(struct cq *cq, VIP_ULONG entries)
     if (ring == NULL)
         return VIP_ERROR_RESOURCE;
     uint32_t count = 0;
-    while (pop(cq, &ring[count]))
+    while (vipl_cq_pop(cq, &ring[count]))
         if (++count == capacity)
             break;
     free(cq->ring);
@@ -136,7 +99,7 @@ static int take_until(struct cq *cq, uint64_t deadline, struct cq_entry *out)
     struct device *d = cq->object.device;
     void *handle = cq->object.handle;
     bool over = false;
-    while (!pop(cq, out)) {
+    while (!vipl_cq_pop(cq, out)) {
         if (over)
             return VIP_NOT_DONE;
         over = !vipl_wait_step(d, deadline) || vipl_device_now(d) >= deadline;
@@ -193,7 +156,7 @@ VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,
     c->context = Context;
     c->on_entry = Handler;
     vipl_callbacks_append(&cq->notify, c);
-    if (pop(cq, &e))
-        tell(cq, &e);
+    if (vipl_cq_pop(cq, &e))
+        vipl_cq_tell(cq, &e);
     return vipl_leave(d, VIP_SUCCESS);
 }

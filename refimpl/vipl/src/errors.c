@@ -72,14 +72,3 @@ void vipl_vi_break(struct vi *vi)
         FCVI_VIP_PENDING)
         vi->teardown = 0;
 }
-
-VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
-                            void (*Handler)(VIP_PVOID Context, VIP_ERROR_DESCRIPTOR *ErrorDesc))
-{
-    struct nic *nic = vipl_enter(NicHandle, KIND_NIC);
-    if (nic == NULL)
-        return VIP_INVALID_PARAMETER;
-    nic->on_error = Handler;
-    nic->error_context = Context;
-    return vipl_leave(nic->object.device, VIP_SUCCESS);
-}

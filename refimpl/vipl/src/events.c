@@ -1,14 +1,6 @@
 /* What the port has to say, routed to calls, work queues and the error handler. */
 #include "internal.h"
 
-struct vi *vipl_vi_of_number(struct device *d, uint32_t number)
-{
-    struct vi *vi = d->bucket[number % BUCKETS];
-    while (vi != NULL && vi->number != number)
-        vi = vi->in_bucket;
-    return vi;
-}
-
 static struct vi *vi_of_teardown(struct device *d, uint64_t token)
 {
     for (struct nic *nic = d->nics; nic != NULL; nic = nic->next)

@@ -156,11 +156,14 @@ bool vipl_registry_add(struct object *);
 void vipl_registry_remove(struct object *);
 void *vipl_registry_find(const void *handle, enum kind, const struct device *);
 
-/* device.c: the lock and the clock of a device */
+/* device.c: the lock and the clock of a device, its VIs and its calls */
 void vipl_device_lock(struct device *);
 void vipl_device_unlock(struct device *);
 struct fcvi_port *vipl_device_port(struct device *);
 uint64_t vipl_device_now(struct device *);
+struct vi *vipl_vi_of_number(struct device *, uint32_t number);
+uint64_t vipl_call_begin(struct device *, struct call *, bool waits_for_connection);
+bool vipl_token_is_connect_wait(uint64_t token);
 
 /* call.c: the frame of every call, and waiting */
 void *vipl_enter(const void *handle, enum kind);
@@ -169,13 +172,10 @@ VIP_RETURN vipl_leave_soon(struct device *, int vip);
 bool vipl_wait_step(struct device *, uint64_t deadline);
 uint64_t vipl_microseconds(VIP_ULONG timeout);
 uint64_t vipl_deadline_after(struct device *, VIP_ULONG timeout);
-uint64_t vipl_call_begin(struct device *, struct call *, bool waits_for_connection);
 int vipl_call_await(struct device *, struct call *, int vip, const struct object *, int when_dead);
-bool vipl_token_is_connect_wait(uint64_t token);
 
 /* events.c: what the port has to say */
 bool vipl_drain(struct device *);
-struct vi *vipl_vi_of_number(struct device *, uint32_t number);
 
 /* callback.c */
 void vipl_callbacks_append(struct callbacks *, struct callback *);
@@ -244,15 +244,18 @@ void vipl_descriptor_write_back(VIP_DESCRIPTOR *, const struct fcvi_completion *
 /* work_queue.c */
 void vipl_queue_complete(struct vi *, struct work_queue *, const struct fcvi_completion *);
 void vipl_queue_collect(struct vi *);
+void vipl_queue_post(struct vi *, struct work_queue *, VIP_DESCRIPTOR *, VIP_MEM_HANDLE);
+void vipl_queue_serve(struct vi *, struct work_queue *);
 int vipl_queue_take(struct work_queue *, VIP_DESCRIPTOR **);
 void vipl_queue_free(struct work_queue *, const void *vi);
 
-/* notify.c */
-void vipl_notify_serve(struct vi *, struct work_queue *);
+/* cq_entries.c */
+void vipl_cq_push(struct cq *, void *vi, VIP_BOOLEAN recv);
+bool vipl_cq_pop(struct cq *, struct cq_entry *);
+void vipl_cq_tell(struct cq *, const struct cq_entry *);
+void vipl_cq_forget(struct cq *, const void *vi);
 
 /* cq.c */
-void vipl_cq_push(struct cq *, void *vi, VIP_BOOLEAN recv);
-void vipl_cq_forget(struct cq *, const void *vi);
 void vipl_cq_free(struct cq *);
 
 /* names.c */

@@ -1,18 +1,8 @@
-/* Notify requests (VI-DG 3.5.9 to 3.5.12): each is for one Descriptor or one entry, in their order. No thread
- * is started for them: their handlers run as callback.c says. */
+/* Handlers: Notify requests (VI-DG 3.5.9 to 3.5.12), each for one Descriptor or one entry, in their order,
+ * and that of errors (3.8). No thread is started for them: they run as callback.c says. */
 #include "internal.h"
 
 #include <stdlib.h>
-
-/* Give what has completed to the requests that wait; those of an empty queue get NULL. */
-void vipl_notify_serve(struct vi *vi, struct work_queue *q)
-{
-    while (q->notify.first != NULL && (q->first == NULL || q->first->done)) {
-        struct callback *c = vipl_callbacks_pop(&q->notify);
-        (void)vipl_queue_take(q, &c->descriptor);
-        vipl_callbacks_append(&vi->object.device->ready, c);
-    }
-}
 
 static VIP_RETURN notify_call(void *handle, bool recv, const struct callback *request)
 {
@@ -34,7 +24,7 @@ static VIP_RETURN notify_call(void *handle, bool recv, const struct callback *re
     c->nic = vi->object.nic->object.handle;
     c->vi = vi->object.handle;
     vipl_callbacks_append(&q->notify, c);
-    vipl_notify_serve(vi, q);
+    vipl_queue_serve(vi, q);
     return vipl_leave(d, VIP_SUCCESS);
 }
 
@@ -50,4 +40,15 @@ VIP_RETURN VipRecvNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context,
                                          VIP_DESCRIPTOR *DescriptorPtr))
 {
     return notify_call(ViHandle, true, &(struct callback){.context = Context, .on_descriptor = Handler});
+}
+
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
+                            void (*Handler)(VIP_PVOID Context, VIP_ERROR_DESCRIPTOR *ErrorDesc))
+{
+    struct nic *nic = vipl_enter(NicHandle, KIND_NIC);
+    if (nic == NULL)
+        return VIP_INVALID_PARAMETER;
+    nic->on_error = Handler;
+    nic->error_context = Context;
+    return vipl_leave(nic->object.device, VIP_SUCCESS);
 }

@@ -23,6 +23,16 @@ static void list_completed(struct vi *vi, struct work_queue *q)
     }
 }
 
+/* Give what has completed to the requests that wait; those of an empty queue get NULL. */
+void vipl_queue_serve(struct vi *vi, struct work_queue *q)
+{
+    while (q->notify.first != NULL && (q->first == NULL || q->first->done)) {
+        struct callback *c = vipl_callbacks_pop(&q->notify);
+        (void)vipl_queue_take(q, &c->descriptor);
+        vipl_callbacks_append(&vi->object.device->ready, c);
+    }
+}
+
 static void finish(struct vi *vi, struct work_queue *q, struct entry *e, const struct fcvi_completion *c)
 {
     e->done = true;
@@ -36,7 +46,7 @@ static void finish(struct vi *vi, struct work_queue *q, struct entry *e, const s
             vipl_vi_break(vi);
     }
     list_completed(vi, q);
-    vipl_notify_serve(vi, q);
+    vipl_queue_serve(vi, q);
 }
 
 void vipl_queue_complete(struct vi *vi, struct work_queue *q, const struct fcvi_completion *c)
@@ -85,7 +95,7 @@ static bool submit(struct vi *vi, struct work_queue *q, struct entry *e)
 }
 
 /* Everything that is wrong with a Descriptor is reported later (VI-DG 3.5.1). */
-static void post(struct vi *vi, struct work_queue *q, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
+void vipl_queue_post(struct vi *vi, struct work_queue *q, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
 {
     struct device *d = vi->object.device;
     if (!vipl_descriptor_readable(vi, descriptor, handle)) {
@@ -110,25 +120,6 @@ static void post(struct vi *vi, struct work_queue *q, VIP_DESCRIPTOR *descriptor
         uint32_t status = VIP_STATUS_DONE | VIP_STATUS_DESC_FLUSHED_ERROR | op;
         finish(vi, q, e, &(struct fcvi_completion){.status = status});
     }
-}
-
-static VIP_RETURN post_call(void *handle, bool recv, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE memory)
-{
-    struct vi *vi = vipl_enter(handle, KIND_VI);
-    if (vi == NULL)
-        return VIP_INVALID_PARAMETER;
-    post(vi, recv ? &vi->recv : &vi->send, descriptor, memory);
-    return (recv ? vipl_leave_soon : vipl_leave)(vi->object.device, VIP_SUCCESS);
-}
-
-VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemoryHandle)
-{
-    return post_call(ViHandle, false, DescriptorPtr, MemoryHandle);
-}
-
-VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemoryHandle)
-{
-    return post_call(ViHandle, true, DescriptorPtr, MemoryHandle);
 }
 
 int vipl_queue_take(struct work_queue *q, VIP_DESCRIPTOR **descriptor)
@@ -159,75 +150,4 @@ void vipl_queue_free(struct work_queue *q, const void *vi)
         return;
     q->cq->attached--;
     vipl_cq_forget(q->cq, vi);
-}
-
-static int take(struct vi *vi, bool recv, VIP_DESCRIPTOR **descriptor)
-{
-    struct work_queue *q = recv ? &vi->recv : &vi->send;
-    int vip = vipl_queue_take(q, descriptor);
-    vipl_notify_serve(vi, q); /* requests of an emptied queue are told so */
-    return vip;
-}
-
-/* One look, then the pump until the deadline; a poll has one look more. */
-static int take_until(struct vi *vi, bool recv, uint64_t deadline, VIP_DESCRIPTOR **descriptor)
-{
-    struct device *d = vi->object.device;
-    void *handle = vi->object.handle;
-    bool over = false;
-    int vip = take(vi, recv, descriptor);
-    while (vip == VIP_NOT_DONE && !over) {
-        over = !vipl_wait_step(d, deadline) || vipl_device_now(d) >= deadline;
-        vi = vipl_registry_find(handle, KIND_VI, d);
-        vip = vi != NULL ? take(vi, recv, descriptor) : VIP_INVALID_PARAMETER;
-    }
-    return vip;
-}
-
-static VIP_RETURN done_call(void *handle, bool recv, VIP_DESCRIPTOR **descriptor)
-{
-    struct vi *vi = vipl_enter(handle, KIND_VI);
-    if (vi == NULL)
-        return VIP_INVALID_PARAMETER;
-    struct device *d = vi->object.device;
-    int vip =
-        descriptor != NULL ? take_until(vi, recv, vipl_device_now(d), descriptor) : VIP_INVALID_PARAMETER;
-    return (vip == VIP_SUCCESS ? vipl_leave_soon : vipl_leave)(d, vip);
-}
-
-static VIP_RETURN wait_call(void *handle, bool recv, VIP_ULONG timeout, VIP_DESCRIPTOR **descriptor)
-{
-    struct vi *vi = vipl_enter(handle, KIND_VI);
-    if (vi == NULL)
-        return VIP_INVALID_PARAMETER;
-    struct device *d = vi->object.device;
-    if (descriptor == NULL)
-        return vipl_leave(d, VIP_INVALID_PARAMETER);
-    *descriptor = NULL;
-    if ((recv ? vi->recv.cq : vi->send.cq) != NULL)
-        return vipl_leave(d, VIP_ERROR_RESOURCE);
-    int vip = take_until(vi, recv, vipl_deadline_after(d, timeout), descriptor);
-    if (vip == VIP_SUCCESS)
-        return vipl_leave_soon(d, vip);
-    return vipl_leave(d, vip == VIP_NOT_DONE ? VIP_TIMEOUT : vip);
-}
-
-VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
-{
-    return done_call(ViHandle, false, DescriptorPtr);
-}
-
-VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)
-{
-    return done_call(ViHandle, true, DescriptorPtr);
-}
-
-VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr)
-{
-    return wait_call(ViHandle, false, TimeOut, DescriptorPtr);
-}
-
-VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr)
-{
-    return wait_call(ViHandle, true, TimeOut, DescriptorPtr);
 }
