@@ -206,8 +206,10 @@ static bool lacks_crc(struct point *p, const struct capture_record *r, const str
 {
     if (!p->is_whole || s == NULL)
         return is_constant(r);
-    /* a host that leaves the CRC out does so under each of its names, FLOGI's 000000 too */
-    return has_no_crc(s) || (p->offloads && s->good == 0 && s->bad < FEW && is_constant(r));
+    /* a host that leaves the CRC out does so under each of its names, FLOGI's 000000 too, which other hosts
+     * send as well */
+    const bool rare = s->good == 0 && s->bad < FEW;
+    return has_no_crc(s) || (p->offloads && is_constant(r) && (rare || fcvi_FC_S_ID(r->frame.bytes) == 0));
 }
 
 static bool lacks_eof(const struct point *p, const struct capture_record *r, const struct sender *s)

@@ -279,6 +279,8 @@ static void note_unusual(struct judge *j)
 static void tick(struct judge_clock *c, const struct capture_record *r)
 {
     const uint64_t us = r->time_us;
+    if (us > c->heard_us && (r->kind <= CAPTURE_CUT || r->kind == CAPTURE_FIP))
+        c->heard_us = us;
     if (us >= c->newest_us) {
         c->pause_us = c->newest_us != 0 && us - c->newest_us > c->pause_us ? us - c->newest_us : c->pause_us;
         c->newest_us = us;

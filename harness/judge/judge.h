@@ -48,6 +48,7 @@ struct judge_foreign {
 /** What the time stamps of records say of their order. */
 struct judge_clock {
     uint64_t newest_us;        /* the latest time so far */
+    uint64_t heard_us;         /* that of a frame of Fibre Channel or FIP, whatever it says */
     uint64_t late, first_late; /* records whose time is before that; number of the first in its file */
     uint64_t lag_us, pause_us; /* how far one came behind it, and how far one went on from it, at most */
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ATTEMPTS = 256 };
 enum { MOST = 4096 /* directions at once */, KNOWN = 4, ANSWER = 8, REQUEST = 54, LONGEST = 65535 };
 enum kind { UNDECIDED, VITCP, FOREIGN };
 enum state { FOLLOWED, LOST, BROKEN, BEGUN };
@@ -12,8 +13,11 @@ enum state { FOLLOWED, LOST, BROKEN, BEGUN };
 struct side;
 struct connection {
     uint8_t kind;
-    bool left;         /* a side of it has ended: what begins then is another connection */
-    uint64_t dataless; /* records without data before it was known what it is */
+    bool left;           /* a side of it has ended: what begins then is another connection */
+    uint64_t dataless;   /* records without data before it was known what it is */
+    bool sends[2];       /* data */
+    uint32_t next[2];    /* sequence number behind the data of each side */
+    uint64_t data_us[2]; /* when its latest data came */
     struct side *side[2];
     struct fcvi_vitcp_monitor *monitor; /* once it is VI/TCP */
     struct tcp_connection seen;
@@ -55,6 +59,8 @@ struct tcp_judge {
     struct tcp_connection *over;
     size_t overs, over_next, over_room; /* those before over_next were taken */
     const struct streams_segment *now;
+    struct tcp_attempt attempt[ATTEMPTS];
+    size_t attempts, attempt_next;
     bool six;
     struct tcp_tally tally;
 };
@@ -548,6 +554,26 @@ static bool load(struct tcp_judge *t)
     return t->streams != NULL;
 }
 
+enum { SOON_US = 100000 }; /* two copies of one segment in the capture, and no repetition */
+
+/* Whether one side repeats itself and the other says nothing. */
+static void note_repeated(struct connection *c, unsigned by, const struct streams_segment *g)
+{
+    const size_t length = g->length + g->missing;
+    const uint32_t end = g->sequence + (uint32_t)length;
+    c->seen.repeated[1 - by] = 0;
+    if (length == 0)
+        return;
+    if (!c->sends[by] || (int32_t)(end - c->next[by]) > 0) {
+        c->sends[by] = true;
+        c->next[by] = end;
+        c->seen.repeated[by] = 0;
+    } else if (g->time_us >= c->data_us[by] + SOON_US) {
+        c->seen.repeated[by]++;
+    }
+    c->data_us[by] = g->time_us;
+}
+
 static void count_segment(struct tcp_judge *t, struct streams_segment *g)
 {
     struct side *s = g->stream < MOST ? t->side[g->stream] : NULL;
@@ -558,6 +584,7 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
     }
     c->seen.last_record = g->record;
     c->seen.last_us = g->time_us;
+    note_repeated(c, s->direction, g);
     if ((g->flags & STREAMS_FIN) != 0)
         c->seen.fin[s->direction] = true;
     if (g->length + g->missing == 0) {
@@ -571,6 +598,73 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
         count(&t->tally.unjudged[TCP_CUT], 1, g->record);
     else
         count_record(t, s, g->record);
+}
+
+/* ---- connections that never were ---- */
+
+static struct tcp_attempt *attempt_of(struct tcp_judge *t, const struct streams_segment *g, unsigned caller)
+{
+    const uint8_t *ends[2] = {g->from, g->to};
+    const uint16_t ports[2] = {g->from_port, g->to_port};
+    for (size_t i = 0; i < t->attempts; i++) {
+        struct tcp_attempt *a = &t->attempt[i];
+        if (a->syns != 0 && a->network == g->network && a->six == t->six && a->port[0] == ports[caller] &&
+            a->port[1] == ports[1 - caller] && memcmp(a->address[0], ends[caller], TCP_ADDRESS) == 0 &&
+            memcmp(a->address[1], ends[1 - caller], TCP_ADDRESS) == 0)
+            return a;
+    }
+    return NULL;
+}
+
+static void note_syn(struct tcp_judge *t, const struct streams_segment *g)
+{
+    struct tcp_attempt *a = attempt_of(t, g, 0);
+    if (a == NULL || a->refused) {
+        a = &t->attempt[t->attempt_next];
+        t->attempts = t->attempt_next >= t->attempts ? t->attempt_next + 1 : t->attempts;
+        t->attempt_next = (t->attempt_next + 1) % ATTEMPTS;
+        *a = (struct tcp_attempt){.six = t->six, .network = g->network, .port = {g->from_port, g->to_port}};
+        memcpy(a->address[0], g->from, TCP_ADDRESS);
+        memcpy(a->address[1], g->to, TCP_ADDRESS);
+        a->first_record = g->record;
+        a->first_us = g->time_us;
+    }
+    a->syns++;
+    a->last_record = g->record;
+    a->last_us = g->time_us;
+}
+
+/* Whatever comes from the called but a reset says that somebody is there. So does an ACK of the caller. */
+static void note_attempt(struct tcp_judge *t, const struct streams_segment *g)
+{
+    if ((g->flags & (STREAMS_SYN | STREAMS_ACK | STREAMS_RST)) == STREAMS_SYN) {
+        note_syn(t, g);
+        return;
+    }
+    struct tcp_attempt *a = t->attempts != 0 ? attempt_of(t, g, 1) : NULL;
+    if (a == NULL) {
+        a = t->attempts != 0 && (g->flags & STREAMS_RST) == 0 ? attempt_of(t, g, 0) : NULL;
+        if (a != NULL)
+            a->syns = 0;
+        return;
+    }
+    if ((g->flags & STREAMS_RST) == 0) {
+        a->syns = 0;
+        return;
+    }
+    a->refused = true;
+    a->last_record = g->record;
+    a->last_us = g->time_us;
+}
+
+bool fcvi_tcp_attempt(const struct tcp_judge *t, size_t index, struct tcp_attempt *out)
+{
+    for (size_t i = 0; i < t->attempts; i++)
+        if (t->attempt[i].syns != 0 && index-- == 0) {
+            *out = t->attempt[i];
+            return true;
+        }
+    return false;
 }
 
 /* Of a segment in several fragments of IP those before the last count as their connection does. */
@@ -606,6 +700,8 @@ int fcvi_tcp_take(struct tcp_judge *t, const struct capture_record *record, uint
     segment.time_us = record->time_us;
     t->now = &segment;
     t->six = ip->bytes[0] >> 4 == 6;
+    if (t->options.connections)
+        note_attempt(t, &segment);
     const int status = t->calls->take(t->streams, &segment);
     count_segment(t, &segment);
     count_fragments(t, record, segment.stream);

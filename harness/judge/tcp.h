@@ -88,11 +88,24 @@ struct tcp_connection {
     uint16_t port[2];
     uint64_t first_record, last_record, first_us, last_us, answer_us;
     bool fin[2], reset[2];
+    uint32_t repeated[2]; /* how often a side sent old data again since the other one's latest segment */
     struct fcvi_vitcp_side side[2];
     uint64_t violations, notices;
 };
 /** The next that is over since the calls before; false when there is none. */
 bool fcvi_tcp_over(struct tcp_judge *tcp, struct tcp_connection *out);
+
+/** A SYN, once or again, that no SYN answered. */
+struct tcp_attempt {
+    bool six;
+    uint8_t address[2][TCP_ADDRESS];
+    uint16_t port[2];
+    uint32_t network, syns;
+    bool refused; /* by a reset of the called */
+    uint64_t first_record, last_record, first_us, last_us;
+};
+/** With connections, one of those that are kept: the latest. */
+bool fcvi_tcp_attempt(const struct tcp_judge *tcp, size_t index, struct tcp_attempt *out);
 
 void fcvi_tcp_close(struct tcp_judge *tcp);
 

@@ -125,12 +125,13 @@ def _hand_over_page(box: confined.Box, table: Table, flows: list[Flow], causes: 
     box.hand_over(encoded(page(table, flows, rows, causes=causes, summary=said)))
 
 
-def _of_vitcp(args: Any, table: Table) -> tuple[list[Any], int]:
-    """What there is to say of VI/TCP, and how many connections it has. A capture without a foreign packet has none."""
+def _of_vitcp(args: Any, table: Table) -> tuple[list[Any], int, list[str]]:
+    """What there is to say of VI/TCP, how many connections it has, and what the capture lacks of them. A capture without a foreign
+    packet has none."""
     from _fcvi import lib
 
     if not table.scan.tally.kind[lib.CAPTURE_FOREIGN] or not all(file.is_file for file in table.files):
-        return [], 0
+        return [], 0, []
     from fcvi.vitcp.causes import found_in
 
     return found_in(args.files, args)
@@ -155,7 +156,7 @@ def _explain(args: Any, box: confined.Box) -> int:
     if not table.scan.tally.records and status:
         return status
     causes, unknown = explain(table, flows)
-    others, streams = _of_vitcp(args, table)
+    others, streams, lacks = _of_vitcp(args, table)
     if not causes and not streams and none_of_ours("explain", table):
         return 2
     if args.html is not None:
@@ -164,9 +165,9 @@ def _explain(args: Any, box: confined.Box) -> int:
         for cause in causes:
             print(_json(cause, table, flows))
         for other in others:
-            print(other.json())
+            print(other.json([*about_capture(table), *lacks]))
     else:
-        for said in about_capture(table):
+        for said in (*about_capture(table), *lacks):
             print(said)
         for number, cause in enumerate(causes, 1):
             print("\n".join(_text(number, cause, table, flows)))

@@ -43,7 +43,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
         causes = sorted((c for c in of_flow(table, flow, flows) if c.is_borne_out), key=lambda c: -c.score)
         is_slow = bool(causes) and causes[0].name == "credit-starvation"  # which hides no silence
         if not lacking.count and (not causes or is_slow or not causes[0].is_known):
-            quiet_causes = (None if causes and not is_slow else silence(table, flow), keep_alives(table, flow))
+            quiet_causes = (keep_alives(table, flow), None if causes and not is_slow else silence(table, flow))
             causes = [c for c in quiet_causes if c is not None and c.is_borne_out][:1] or causes
         for cause in causes:
             cause.flow = flow
@@ -160,16 +160,17 @@ def _crossing(flow: Flow, flows: list[Flow]) -> Optional[Flow]:
     return None
 
 
-_Peers = dict[tuple[int, tuple[int, int], Optional[bytes]], int]
+_Peers = dict[tuple[int, tuple[int, int], int, Optional[bytes]], int]
 
 
 def _accepted_peers(flows: list[Flow]) -> _Peers:
-    """When the last frame came of a Peer's setup that was accepted, by network, ports and Discriminator of the RemoteAddr."""
+    """When the last frame came of a Peer's setup that was accepted, by network, ports and both Discriminators."""
     found: _Peers = {}
     for flow in flows:
         if flow.mode == "peer" and flow.ended != "refused" and flow.named("CONNECT_RESP1"):
-            key = (flow.network, flow.ids, _remote(flow))
-            found[key] = max(found.get(key, 0), flow.last_us)
+            for which in (0, 1):
+                key = (flow.network, flow.ids, which, _discriminator(flow, which))
+                found[key] = max(found.get(key, 0), flow.last_us)
     return found
 
 
@@ -179,7 +180,8 @@ def _yields(flow: Flow, accepted: _Peers) -> bool:
     """
     if flow.mode != "peer" or flow.ended != "refused" or flow.reason not in (0x01, 0x03):
         return False
-    return accepted.get((flow.network, (flow.ids[1], flow.ids[0]), _remote(flow)), -1) >= flow.first_us
+    peers, remote = (flow.ids[1], flow.ids[0]), _discriminator(flow, 1)
+    return any(accepted.get((flow.network, peers, which, remote), -1) >= flow.first_us for which in (0, 1))
 
 
 def _is_obliged(flow: Flow, flows: list[Flow]) -> bool:
@@ -190,9 +192,10 @@ def _is_obliged(flow: Flow, flows: list[Flow]) -> bool:
     return other is not None and other.ended == "refused" and other.reason not in (0x01, 0x03, 0x04, 0x05)
 
 
-def _remote(flow: Flow) -> Optional[bytes]:
-    """The Discriminator of the RemoteAddr, which is the same for both Peers (VI-DG 6.7)."""
-    address = flow.addresses[1]
+def _discriminator(flow: Flow, which: int) -> Optional[bytes]:
+    """That of the LocalAddr or of the RemoteAddr. Both Peers have one RemoteAddr (VI-DG 6.7); where a Peer accepts its own
+    LocalAddr as the other's RemoteAddr, that is how it reads the rule."""
+    address = flow.addresses[which]
     return None if address is None else address[1]
 
 
@@ -411,11 +414,18 @@ def _link_answers(flow: Flow) -> Iterator[Cause]:
             text = f"{who} answered {words} to {frames} of this Connection, first with {steps[0].name}"
             text += f", {reasons(steps[0])}." if cause == "reject" else "."
             failed = is_failed(flow) or bool(flow.named("ABTS"))
+            if cause == "busy" and not failed and not _is_left(flow):
+                continue  # its sender tried again, and all was answered
             yield Cause((cause,), PROVEN if failed else POSSIBLE, text, "the counters of busy and reject at the switch; in class 2 "
                         "only", steps[:4])  # fmt: skip
 
 
-_PROTECTION, _TRANSPORT, _NO_RESP3 = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46}, 0x49
+def _is_left(flow: Flow) -> bool:
+    """Whether something of it stays without an answer at the end."""
+    return flow.ended == "setup not finished" or flow.unanswered_count > 0
+
+
+_PROTECTION, _TRANSPORT, _DATA_ERROR, _NO_RESP3 = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46}, 0x44, 0x49
 
 
 def _errors(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -519,7 +529,9 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     elif (not aborts and not lost and not filled and gone and flow.state == "closed" and not flow.named("ABTS")
           and _has_messages(table, flow)):  # fmt: skip
         words = f"{gone[0].what['reason']:02X}h, {REASONS[gone[0].what['reason']]}"
-        yield Cause(("lost-message", "out-of-order", "bit-errors"), POSSIBLE,
+        names = ("bit-errors", "lost-message", "out-of-order") if gone[0].what["reason"] == _DATA_ERROR else (
+            "lost-message", "out-of-order", "bit-errors")  # fmt: skip
+        yield Cause(names, POSSIBLE,
                     f"The Disconnect says {words}, and every frame "
                     "passed the capture point in order: beyond it one was lost, damaged or overtaken.",
                     "a capture at the side that says so", gone[:2])  # fmt: skip
@@ -554,6 +566,16 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
                     f"{duration(first.what['behind_us'])} after it began, when the Response was on its way. No timeout is so "
                     "short.",
                     "the log of the sender", [first])  # fmt: skip
+        return
+    way = table.scan.at(flow.index).way[side]
+    stopped_us = int(way.stall_us)
+    if slot is None and first.what["of"] < int(way.stall_frame) < first.number and (
+            2 * stopped_us > (table.r_a_tov_us or R_A_TOV_US)):  # fmt: skip
+        yield Cause(("credit-starvation", "timeout-too-short"), STRONG, f"The Response to the Message of {message} came after the "
+                    f"ABTS that gave it up, and before {table.scan.where(int(way.stall_frame))} frames of the Message itself had "
+                    f"stopped for {duration(stopped_us)}, with nothing lost. Frames do not show credit.", "counters of time at "
+                    "zero credit at each switch port; the log of the sender", [first],
+                    claims=[nothing_lost(table, flow)])  # fmt: skip
         return
     if slot is None:
         yield Cause(("timeout-too-short",), STRONG + 3, f"The Response to the Message of {message} came after the "

@@ -63,6 +63,7 @@ class Scan:
         self.artefacts: list[str] = []  # of the capture point, a sentence each
         self.is_file = False  # the file that was read last: it can be read again
         self.clock = (0, 0, 0)  # of that file: records that are late, by how much at most, and the longest pause
+        self.heard_us = 0  # when its latest frame came, also of those that are only counted
         self.tick: Callable[[], None] = lambda: None  # called now and then
 
     def take(self, path: str, order: Optional[capture.Order] = None) -> Iterator[None]:
@@ -82,6 +83,7 @@ class Scan:
         finally:
             scan.close()
             clock = scan.tally.clock
+            self.heard_us = int(clock.heard_us)
             self.is_file, self.clock = scan.is_file, (int(clock.late), int(clock.lag_us), int(clock.pause_us))
             if scan.numbers is not None:
                 self._numbers[before] = scan.numbers

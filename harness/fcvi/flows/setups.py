@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from .cause import POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, Cause, Claim
-from .claims import absent, never
+from .claims import absent, never, quiet
+from .silence import limit_us
 from .table import Flow, Step, Table
 from .units import duration
 from .words import reasons
@@ -36,7 +37,7 @@ _NEXT = {"CONNECT_RQST": "CONNECT_RESP1", "CONNECT_RESP1": "CONNECT_RESP2"}
 def setup(table: Table, flow: Flow) -> Iterator[Cause]:
     """What its setups show."""
     if flow.is_1999:
-        yield from _of_1999(flow)
+        yield from _of_1999(table, flow)
         return
     requests = flow.named("CONNECT_RQST")
     aborts = flow.named("ABTS")
@@ -55,7 +56,7 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
         retried = position + 1 < len(requests)
         r_a_tov = table.r_a_tov_us or max(R_A_TOV_US, abts.time_us - rqst.time_us)
         watched = table.last_us - parts[-1].time_us > r_a_tov or parts[-1].number < flow.steps[-1].number
-        for cause in _attempt(flow, rqst, abts, parts, named, retried, len(requests), watched):
+        for cause in _attempt(table, flow, rqst, abts, parts, named, retried, len(requests), watched):
             cause.claims += _missing(flow, rqst, abts, named, cause)
             yield cause
     if requests and requests[0].what["retry"] and len(requests) == 1:
@@ -72,7 +73,7 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
                         "a capture that begins earlier", shown)  # fmt: skip
 
 
-def _of_1999(flow: Flow) -> Iterator[Cause]:
+def _of_1999(table: Table, flow: Flow) -> Iterator[Cause]:
     """A setup of three phases, which who waits in vain aborts (Rev 1.0, 8). It is not told from a first try whether it is tried
     again."""
     for rqst in flow.named("CONNECT_RQST"):
@@ -85,7 +86,7 @@ def _of_1999(flow: Flow) -> Iterator[Cause]:
         shown = [s for s in (rqst, resp1, resp2, abts) if s is not None]
         is_late = any(s.number > abts.number for s in (resp1, resp2) if s is not None)
         if abts.sender == rqst.sender and (resp1 is None or is_late):
-            yield from _attempt(flow, rqst, abts, parts, named, False, 1, True)
+            yield from _attempt(table, flow, rqst, abts, parts, named, False, 1, True)
         elif is_late:
             yield Cause(("timeout-too-short",), STRONG, "FCVI_CONNECT_RESP2 came after the ABTS that gave it up.",
                         "FCVI_ULP_TIMEOUT of the responder, and the length of the path: 5 us a km and way", shown)  # fmt: skip
@@ -156,12 +157,20 @@ def _unanswered(
     return Cause(tuple(names), PROBABLE, text, "a capture at the responder", shown)
 
 
+def _says_nothing(table: Table, port: int, since: Step) -> bool:
+    """Whether a port says no more on any Connection and in no login behind a frame, though the capture goes on."""
+    if table.last_us - since.time_us <= limit_us(table) or any(
+            step.sender == port and step.number > since.number for step in table.events):
+        return False
+    return all(quiet(table, flow, since, flow.ids.index(port)).holds() for flow in table.flows.values() if port in flow.ids)
+
+
 _IN_THE_PORT_US = 1000  # an answer that no application was asked for
-_NO_SUCH_EXCHANGE = (0x03, 0x03)  # of BA_RJT: Logical error, Invalid OX_ID-RX_ID combination (FC-FS)
+_NO_SUCH_EXCHANGE = ((0x03, 0x03), (0x09, 0x03))  # of BA_RJT: Logical error or Unable to perform; Invalid OX_ID-RX_ID combination
 
 
-def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[str, Step], retried: bool, tries: int,
-             watched: bool) -> Iterator[Cause]:  # fmt: skip
+def _attempt(table: Table, flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[str, Step], retried: bool,
+             tries: int, watched: bool) -> Iterator[Cause]:  # fmt: skip
     waited = abts.time_us - rqst.time_us
     acc = next((s for s in parts if s.name == "BA_ACC"), None)
     resp1, resp2, resp3 = (named.get(f"CONNECT_RESP{i}") for i in (1, 2, 3))
@@ -180,13 +189,18 @@ def _attempt(flow: Flow, rqst: Step, abts: Step, parts: list[Step], named: dict[
             text += f" The answer to the ABTS itself took {duration(back)}, so the path is short and the application was slow."
             yield Cause(("slow-accept", "timeout-too-short"), STRONG, text, "the responder's application log", shown)
     elif resp1 is None:
-        if rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) == _NO_SUCH_EXCHANGE:
+        if rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) in _NO_SUCH_EXCHANGE:
             text = (f"BA_RJT says that the responder knows no such Exchange, {reasons(rejected)}: the request did not arrive, and "
                     "was lost after the capture point.")  # fmt: skip
             yield Cause(("lost-request",), STRONG, text, "a capture at the responder", [*shown, rejected])
         else:
             arrived = acc is not None and acc.what.get("acc_rx_id", 0xFFFF) != 0xFFFF
-            yield _unanswered(flow, rqst, abts, acc, waited, shown, arrived)
+            cause = _unanswered(flow, rqst, abts, acc, waited, shown, arrived)
+            if acc is None and rejected is None and _says_nothing(table, rqst.target, abts):
+                cause.names = ("port-silent", *cause.names)
+                cause.add(f"The ABTS has no answer, either, and no frame of {rqst.target:06X} follows.",
+                          quiet(table, flow, abts, 1 - flow.ids.index(rqst.sender)))  # fmt: skip
+            yield cause
     elif resp2 is None:
         again = [s for s in flow.steps if s.name == "CONNECT_RQST" and s.time_us > abts.time_us]
         if again and tries > 1 and acc is not None and again[0].time_us - acc.time_us >= waited // 2:

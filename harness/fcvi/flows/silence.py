@@ -8,7 +8,7 @@ from .cause import POSSIBLE, PROBABLE, R_A_TOV_US, STRONG, WEAK, Cause, Claim
 from .claims import absent, no_login, none_answered, quiet, unanswered
 from .table import Flow, Step, Table
 from .units import duration
-from .words import reasons
+from .words import is_refusal, reasons
 
 #: What may have become of a setup, by the IU that came last of it.
 _SETUPS = {
@@ -111,9 +111,9 @@ def _answer_to(table: Table, asked: list[Step], *, by: int, to: int) -> tuple[bo
     """Whether one of these link services was accepted, and what rejected them."""
     ox_ids = {s.ox_id for s in asked}
     behind = [s for s in table.events if s.number > asked[0].number and s.ox_id in ox_ids and s.sender == by]
-    accepted = any(s.name == "LS_ACC" and s.what.get("of") == asked[0].name for s in behind)
-    rejected = [s for s in behind if s.name in _REFUSALS and s.target == to]
-    refused = [s for s in rejected if s.name != "LS_RJT" or s.what["of"] == asked[0].name]
+    accepted = any(s.name == "LS_ACC" and s.what.get("of") == asked[0].name and not is_refusal(s) for s in behind)
+    rejected = [s for s in behind if (s.name in _REFUSALS or is_refusal(s)) and s.target == to]
+    refused = [s for s in rejected if s.name not in ("LS_RJT", "LS_ACC") or s.what["of"] == asked[0].name]
     return accepted, refused
 
 

@@ -225,6 +225,7 @@ class Table:
                 record()
         finally:
             scan = self.scan
+            self.last_us = max(self.last_us, scan.heard_us)
             file = File(path, scan.is_file, scan.clock, self.orphans - before[0], self._answers() - before[1])
             file.span = (self.begin_us, self.last_us) if self.begin_us >= 0 else None
             self.files.append(file)
@@ -431,6 +432,8 @@ class Table:
                 self.unasked.append(step)
             if name == "LS_RJT" and len(data) >= 32:
                 step.what["reason"], step.what["explanation"] = data[29], data[30]
+            if name == "LS_ACC" and asked == "PRLI" and len(data) > 30 and data[28] == 0x58:
+                step.what["response"] = data[30] & 15
             if name == "LS_ACC" and asked in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
                 self._login(network, step, data, asked)
         else:

@@ -23,6 +23,11 @@ _REJECTS = {
     0x13: "incorrect length", 0x14: "unexpected ACK", 0x15: "class of service not supported by the Fabric", 0x16: "login required",
     0x17: "excessive Sequences attempted", 0x18: "unable to establish Exchange", 0x1A: "Fabric path not available",
 }  # fmt: skip
+#: Response codes of an LS_ACC to PRLI by which no image is there (FC-LS); 1 and 6 are those of success.
+_PROCESS = {
+    2: "no resources available", 3: "initialization is not complete", 4: "unknown Process_Associator",
+    5: "the configuration precludes it", 7: "no more than one page", 8: "service parameters are invalid",
+}  # fmt: skip
 _BITS = {"retry": "RETRY", "setup_abort": "CONN_SETUP_ABORT", "by_application": "VI_APP_DISCON", "refused": "CONN_STS"}
 
 
@@ -33,9 +38,16 @@ def of_code(structure: str, field: str, value: int) -> str:
     return f"{value:02X}h ({dict(FIELDS[structure][field].codes).get(value, 'unknown')})"
 
 
+def is_refusal(step: Step) -> bool:
+    """Whether an LS_ACC to PRLI says that there is no image."""
+    return step.name == "LS_ACC" and step.what.get("response") in _PROCESS
+
+
 def reasons(step: Step) -> str:
     """Why a port rejects something, empty where it does not."""
     what = step.what
+    if is_refusal(step):
+        return f"response code {step.what['response']:X}h ({_PROCESS[step.what['response']]})"
     if step.name in ("P_RJT", "F_RJT"):
         return f"reason {what['code']:02X}h ({_REJECTS.get(what['code'], 'unknown')})"
     for name, letters in (("LS_RJT", "LS"), ("BA_RJT", "BA")):

@@ -109,6 +109,13 @@ class Streams:
                 return
             yield found
 
+    def attempts(self) -> Iterator[Any]:
+        """The SYNs that no SYN answered (struct tcp_attempt)."""
+        found, index = ffi.new("struct tcp_attempt *"), 0
+        while lib.fcvi_tcp_attempt(self.pointer, index, found):
+            yield found
+            index += 1
+
     @property
     def tally(self) -> Any:
         """struct tcp_tally."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, Iterator
 
-from fcvi.capture.scan import ScanError
+from fcvi.capture.scan import Order, ScanError
+from fcvi.engine.words import printable
 
 from .captured import Streams, profile_of
-from .flows import connections
+from .flows import Seen, connections
 
 _ENDS = ("caller", "called")
 
@@ -19,7 +20,12 @@ _TITLES = {
     "connection-reset": "the TCP connection was reset before all was answered",
     "no-answer": "a Connect Request was not answered",
     "reported-error": "one end reports an error of a message",
+    "connection-refused": "nothing listens on that port of TCP",
+    "end-silent": "one end fell silent, and the other repeated its data in vain",
+    "closed-early": "the TCP connection was closed before a message was whole",
 }
+_LONG_US = 60_000_000  # the draft has no timer; an application that asked has given up by then, or says so
+_MANY = 3  # times that data went again in vain
 
 
 class Found:
@@ -28,21 +34,22 @@ class Found:
     def __init__(self, name: str, certainty: str, text: str, confirm: str, party: str, row: dict[str, Any]) -> None:
         self.name, self.certainty, self.text, self.confirm, self.party, self.row = name, certainty, text, confirm, party, row
 
-    def json(self) -> str:
+    def json(self, said: list[str]) -> str:
         """One object, as of FC-VI."""
         row = self.row
         frames = [{"file": row["file"], "frame": number, "text": f"{word} record of the connection"}
                   for word, number in (("first", row["first_record"]), ("last", row["last_record"]))]  # fmt: skip
         return json.dumps({
             "cause": self.name, "may_be": [self.name], "certainty": self.certainty, "text": self.text, "confirm": self.confirm,
-            "party": self.party, "connection": row["connection"], "further_connections": 0, "frames": frames, "capture": [],
+            "party": self.party, "connection": row["connection"], "further_connections": 0, "frames": frames, "capture": said,
         })  # fmt: skip
 
     def lines(self, number: int) -> list[str]:
         """For people."""
         row = self.row
+        which = f"VI/TCP connection {row['connection']}" if row["connection"] > 0 else "VI/TCP"
         return [
-            f"{number}. {_TITLES[self.name]} (VI/TCP connection {row['connection']}): {self.certainty}", f"   {self.text}",
+            f"{number}. {_TITLES[self.name]} ({which}): {self.certainty}", f"   {self.text}",
             f"   {row['file']}: records {row['first_record']} to {row['last_record']}: {row['caller']} > {row['called']}",
             f"   To confirm: {self.confirm}.",
         ]  # fmt: skip
@@ -71,7 +78,62 @@ def _of_reset(row: dict[str, Any]) -> Iterator[Found]:
         # where a rule was broken, or read otherwise, End of Message may not be where the other end looks for it
         certainty = "possible" if row["violations"] or row["notices"] else "shown by the frames"
         text = f"TCP reset by {' and '.join(by)}, and the VI with it (2.2.2.2.2), while {pending}."
-        yield Found("connection-reset", certainty, text, f"the log of {by[0]}", by[0] if len(by) == 1 else "", row)  # fmt: skip
+        party = by[0] if len(by) == 1 and _cuts_off(row, by[0]) else ""
+        confirm = f"the log of {by[0]}" if party else "the logs of both ends: who resets may have waited in vain"
+        yield Found("connection-reset", certainty, text, confirm, party, row)  # fmt: skip
+
+
+def _cuts_off(row: dict[str, Any], end: str) -> bool:
+    """Whether what had not ended was the other end's: who resets while it waits for an answer, or for room, is not at fault."""
+    own, other = row["sent"] if end == row["caller"] else row["sent"][::-1]
+    return bool(other["unfinished"] or other["unanswered_reads"]) and not (own["unfinished"] or own["unanswered_reads"])
+
+
+def _of_fin(row: dict[str, Any]) -> Iterator[Found]:
+    """TCP closes in order, and a message of an end is not whole: what was sent of it is lost."""
+    names = [row[end] for end, sent in zip(_ENDS, row["sent"]) if sent["unfinished"]]
+    if not _pending(row) or not names or row["violations"] or row["notices"]:
+        return
+    yield Found("closed-early", "possible", f"The connection ends ({row['closed']}), and the VI with it (2.2.2.2.2), while a "
+                f"message of {' and of '.join(names)} is not whole.",
+                "the logs of both ends: VipDisconnect while a Descriptor was under way", "", row)  # fmt: skip
+
+
+def _of_silence(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
+    """Data that go again and again, and no segment of the other end, until the connection is reset or the capture has gone on for
+    long."""
+    if not row["whole"]:
+        return
+    last_us = (row["begin"] + row["seconds"]) * 1e6
+    for end, other, sent in zip(_ENDS, _ENDS[::-1], row["sent"]):
+        is_over = f"reset by {end}" in row["closed"] or (row["closed"] == "not seen" and newest_us > last_us + _LONG_US)
+        if sent["repeated"] >= _MANY and is_over:
+            yield Found("end-silent", "probable", f"{row[end]} sent the same data {sent['repeated']} times again, and no segment "
+                        f"of {row[other]} follows: that end is gone, or the path to it.",
+                        f"a capture at {row[other]}; its host's log",
+                        "", row)  # fmt: skip
+
+
+def _of_attempts(attempts: list[dict[str, Any]], rows: list[dict[str, Any]], newest_us: int) -> Iterator[Found]:
+    """TCP connections to an end that speaks VI/TCP which never were, one of each caller."""
+    spoken = {row["called"] for row in rows}
+    told: set[tuple[str, str, bool]] = set()
+    for a in attempts:
+        key = (_host(a["caller"]), a["called"], a["refused"])
+        later = any(_host(row["caller"]) == key[0] and row["called"] == key[1] and row["first_record"] > a["last_record"]
+                    for row in rows)  # fmt: skip
+        if a["called"] not in spoken or later or key in told:
+            continue
+        row = {**a, "connection": -1}
+        if a["refused"]:
+            told.add(key)
+            yield Found("connection-refused", "shown by the frames", f"{a['called']} answers the SYN of {a['caller']} by a reset: "
+                        "no program listens there, so there is no VI (2.2.2.2.2).", "whether the called application runs", "",
+                        row)  # fmt: skip
+        elif newest_us > a["last_us"] + _LONG_US:
+            told.add(key)
+            yield Found("no-answer", "possible", f"{a['syns']} SYN of {a['caller']} to {a['called']} had no answer: the host is "
+                        "not there, or something between drops them.", "a capture at the called host", "", row)  # fmt: skip
 
 
 def _host(end: str) -> str:
@@ -93,9 +155,11 @@ def _asked_again(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
                for other in rows)  # fmt: skip
 
 
-def _of_no_answer(row: dict[str, Any]) -> Iterator[Found]:
-    """The connection ended without one. Where the capture ends before it, the answer may come later: the draft has no timer."""
+def _of_no_answer(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
+    """The connection ended without one, or the capture goes on for long. Where it ends before, the answer may come later: the draft
+    has no timer."""
     closed, called = row["closed"], row["called"]
+    waited = newest_us / 1e6 - row["begin"]
     if closed == "reset by called":
         yield Found("connection-reset", "shown by the frames", f"{called} resets the TCP connection instead of an answer: "
                     "nobody waits there, or no VI/TCP is spoken.", "what listens on that port", called, row)  # fmt: skip
@@ -103,10 +167,15 @@ def _of_no_answer(row: dict[str, Any]) -> Iterator[Found]:
         text = f"The Connect Request of {row['caller']} has no answer, and the connection ends: {closed}. "
         yield Found("no-answer", "possible", text + "Nobody accepted, or the answer was lost.",
                     f"a capture at {called}; its application's log", "", row)  # fmt: skip
+    elif waited > _LONG_US / 1e6:
+        yield Found("no-answer", "possible", f"The Connect Request of {row['caller']} has had no answer for {waited:.0f} s, and "
+                    "the connection stays open. The draft has no timer: the application's own decides.",
+                    f"the log of the application at {called}: VipConnectAccept", "", row)  # fmt: skip
 
 
-def _of(row: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Found]:
+def _of(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) -> Iterator[Found]:
     answer, called = row["answer"], row["called"]
+    silent = list(_of_silence(row, newest_us))
     if answer in ("Connect No Match", "Connect Request") and _conceded(row, rows):
         return
     if answer == "Connect No Match" and _asked_again(row, rows):
@@ -119,10 +188,14 @@ def _of(row: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Found]:
         yield Found("rejected", "shown by the frames", f"{called} answers Connect Reject (4.3).",
                     "the called application's log: VipConnectReject, or attributes that do not fit", called,
                     row)  # fmt: skip
+    elif silent:
+        yield from silent
     elif answer == "Connect Request" and row["whole"] and not row["missing"]:
-        yield from _of_no_answer(row)
-    elif row["closed"].startswith("reset by"):
+        yield from _of_no_answer(row, newest_us)
+    elif "reset by" in row["closed"]:
         yield from _of_reset(row)
+    elif row["closed"] != "not seen":
+        yield from _of_fin(row)
     for side, sent in enumerate(row["sent"]):
         if sent["errors"] and row["reliable"]:  # at other levels nobody asks what the field says (3.1)
             yield Found("reported-error", "shown by the frames", f"{sent['errors']} PDUs of {row[_ENDS[side]]} have a VI Error "
@@ -130,18 +203,50 @@ def _of(row: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Found]:
                         "`fcvi decode` shows which", "", row)  # fmt: skip
 
 
-def found_in(files: list[str], args: Any) -> tuple[list[Found], int]:
-    """The causes of all captures, the surest first, and how many connections of VI/TCP there are. A file that cannot be read has
-    none."""
+def _read(path: str, args: Any) -> tuple[list[dict[str, Any]], Seen]:
+    """The connections of a file, and what else it shows. A file that is not in the order of its times is read in both orders: the
+    one in which more connections are whole is right."""
+    rows, seen = _read_in(path, args, args.reorder * 1000)
+    if seen.late and not args.reorder:
+        other_rows, other_seen = _read_in(path, args, seen.lag_us + 1)
+        if _sound(other_rows) > _sound(rows):
+            rows, seen = other_rows, other_seen
+            seen.is_sorted = True
+    return rows, seen
+
+
+def _sound(rows: list[dict[str, Any]]) -> int:
+    """How many connections began in the capture and lack nothing."""
+    return sum(row["whole"] and not row["missing"] for row in rows)
+
+
+def _read_in(path: str, args: Any, window_us: int) -> tuple[list[dict[str, Any]], Seen]:
+    seen: Seen = Seen()
+    rows: list[dict[str, Any]] = []
+    try:
+        for row in connections(path, args.limits, Streams(profile_of(None), connections=True), Order(window_us), seen):
+            rows.append(row)
+    except ScanError:
+        pass  # it was told of before
+    return rows, seen
+
+
+def found_in(files: list[str], args: Any) -> tuple[list[Found], int, list[str]]:
+    """The causes of all captures, the surest first, how many connections of VI/TCP there are, and what is to be said of the
+    captures, a sentence each. A file that cannot be read has none."""
     found: list[Found] = []
-    count = 0
+    said: list[str] = []
+    count = lacking = 0
     for path in files:
-        rows: list[dict[str, Any]] = []
-        try:
-            rows += connections(path, args.limits, Streams(profile_of(None), connections=True))
-        except ScanError:
-            pass
+        rows, seen = _read(path, args)
+        if seen.is_sorted:
+            said.append(f"{printable(path)} is not in the order of its times: connections of VI/TCP are read in that order.")
         count += len(rows)
+        lacking += sum(row["missing"] for row in rows)
         for row in rows:
-            found += _of(row, rows)
-    return sorted(found, key=lambda f: f.certainty != "shown by the frames"), count
+            found += _of(row, rows, seen.newest_us)
+        found += _of_attempts(seen.attempts, rows, seen.newest_us)
+    if lacking:
+        said.append(f"Of {lacking} of {count} connections of VI/TCP bytes are missing or cut off: what those say behind that is "
+                    "not read.")  # fmt: skip
+    return sorted(found, key=lambda f: f.certainty != "shown by the frames"), count, said

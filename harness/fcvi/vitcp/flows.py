@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from ipaddress import ip_address
-from typing import Any, Iterator
+from typing import Any, Iterator, Optional
 
 from _fcvi import ffi, lib
 
 from fcvi.capture import confined
 from fcvi.capture.limits import Limits
-from fcvi.capture.scan import Scan, ScanError, Watch
+from fcvi.capture.scan import Order, Scan, ScanError, Watch
 from fcvi.engine.words import complain, file_name, printable
 
 from . import codec
@@ -43,6 +43,25 @@ def _closed(c: Any) -> str:
     return ", ".join(ends) or "not seen"
 
 
+class Seen:
+    """What else a capture shows: its latest time, how many records are older than one before them, by how much at most, and the
+    connections that never were, a row each."""
+
+    newest_us = late = lag_us = 0
+    is_sorted = False  # its records were taken in the order of their times
+
+    def __init__(self) -> None:
+        self.attempts: list[dict[str, Any]] = []
+
+
+def attempt_of(path: str, a: Any) -> dict[str, Any]:
+    """SYNs without an answering SYN as data."""
+    return {
+        "file": file_name(path), "caller": _end(a, 0), "called": _end(a, 1), "first_record": a.first_record,
+        "last_record": a.last_record, "last_us": a.last_us, "syns": a.syns, "refused": bool(a.refused),
+    }  # fmt: skip
+
+
 def row_of(path: str, c: Any) -> dict[str, Any]:
     """One connection as data (flows.schema.json beside this file)."""
     sides = (c.side[0], c.side[1])
@@ -59,9 +78,9 @@ def row_of(path: str, c: Any) -> dict[str, Any]:
         "sent": [
             {"messages": side.messages, "bytes": side.data, "errors": side.errors,
              "unfinished": bool(side.open or side.responding),
-             "unanswered_reads": max(0, side.pdus[lib.FCVI_PDU_READ_REQUEST] - other.responses),
+             "unanswered_reads": max(0, side.pdus[lib.FCVI_PDU_READ_REQUEST] - other.responses), "repeated": repeated,
              "pdus": {name: side.pdus[i] for i, name in enumerate((*codec.PDUS, "unknown")) if side.pdus[i]}}
-            for side, other in zip(sides, sides[::-1])
+            for side, other, repeated in zip(sides, sides[::-1], c.repeated)
         ],
     }  # fmt: skip
 
@@ -85,20 +104,26 @@ def _text(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def connections(path: str, limits: Limits, streams: Streams) -> Iterator[dict[str, Any]]:
-    """Those of a capture, in the order in which they end."""
+def connections(path: str, limits: Limits, streams: Streams, order: Optional[Order] = None,
+                seen: Optional[Seen] = None) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Those of a capture, in the order in which they end. seen: is told of its times."""
     rows: list[dict[str, Any]] = []
 
     def drain() -> None:
         rows.extend(row_of(path, c) for c in streams.over())
 
-    scan = Scan(path, limits)
+    scan = Scan(path, limits, order)
     try:
         for _ in scan.stops(Watch(0, 0), drain, streams.pointer):
             yield from rows
             rows.clear()
     finally:
         scan.close()
+        if seen is not None:
+            clock = scan.tally.clock
+            seen.newest_us, seen.late, seen.lag_us = int(clock.newest_us), int(clock.late), int(clock.lag_us)
+    if seen is not None:
+        seen.attempts = [attempt_of(path, a) for a in streams.attempts()]
     streams.flush()
     drain()
     yield from rows

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from ..conftest import ROOT, fcvi
+from . import vitcp_conversations
 from .vitcp_conversations import (
     CALL, CALLED, CONVERSATIONS, NO_MATCH, NOP, REJECT, REQUEST, RESPONSE, SEND, Packet, packets, pdu, rdma, setup as called, write,
     write_tagged,
@@ -246,8 +247,10 @@ _NO_END: list[Packet] = []
         ([*CALLED, (0, rdma(REQUEST, 1, 9))], [Packet(1, 20, 1000, 1000)], "connection-reset", "192.0.2.2:50444"),
         ([*CALLED, (1, rdma(REQUEST, 1, 9))], [Packet(0, 20, 1000, 1000)], "connection-reset", "192.0.2.1:49200"),
         ([*CALLED, (1, rdma(REQUEST, 1, 9)), (0, rdma(RESPONSE, 1, 9, b"x", flags=0))], [Packet(1, 20, 1000, 1000)],
-         "connection-reset", "192.0.2.2:50444"),
-        ([*CALLED, (0, pdu(SEND, 1, b"x", flags=0))], [Packet(0, 20, 1000, 1000)], "connection-reset", "192.0.2.1:49200"),
+         "connection-reset", ""),  # it waited for the rest
+        ([*CALLED, (0, pdu(SEND, 1, b"x", flags=0))], [Packet(0, 20, 1000, 1000)], "connection-reset", ""),  # perhaps for room
+        ([*CALLED, (1, rdma(REQUEST, 1, 9))], [Packet(1, 20, 1000, 1000)], "connection-reset", ""),  # for the Response
+        ([*CALLED, (0, pdu(SEND, 1, b"x", flags=0))], _END, "closed-early", ""),
         ([*CALLED, (0, pdu(SEND, 1, b"x")[:24])], [Packet(1, 20, 1000, 1000)], "connection-reset", "192.0.2.2:50444"),
         (CONVERSATIONS["good"].steps, [_END[0], Packet(1, 20, 1000, 1001)], "", ""),  # who has data left resets behind a FIN
         ([(0, called(CALL)), (1, pdu(NO_MATCH))], _END, "no-match", ""),
@@ -281,6 +284,73 @@ def test_a_reset_that_names_bytes_which_the_capture_lacks_accuses_nobody(by: int
     ends = [1 + sum(len(p.data) for p in taken if p.direction == d) + beyond[d] for d in (0, 1)]
     write(tmp_path / "c.pcap", [*taken, Packet(by, 20, ends[by], ends[1 - by])])
     assert fcvi("explain", str(tmp_path / "c.pcap")).returncode == 0
+
+
+def explained(path: Path, taken: list[tuple[float, Packet]]) -> tuple[list[str], int, str]:
+    """The causes, the status, and what stands before the first cause, of segments with their seconds."""
+    write(path, [p for _, p in taken], at=[s for s, _ in taken])
+    causes = [json.loads(line)["cause"] for line in fcvi("explain", "--json", str(path)).stdout.splitlines()]
+    done = fcvi("explain", str(path))
+    return causes, done.returncode, done.stdout.partition("\n1. ")[0]
+
+
+def spoken(steps: list[tuple[int, bytes]]) -> list[tuple[float, Packet]]:
+    """A conversation, a segment each millisecond from the first second on."""
+    return [(1 + n / 1000, p) for n, p in enumerate(packets(steps))]
+
+
+@pytest.mark.parametrize("seconds, causes", [(40, []), (70, ["no-answer"])])
+def test_a_request_without_an_answer_is_told_after_a_minute(seconds: int, causes: list[str], tmp_path: Path) -> None:
+    """The draft has no timer, and a slow application is no failure."""
+    later = Packet(0, 16, 1 + len(called(CALL)), 1)
+    assert explained(tmp_path / "c.pcap", [*spoken([(0, called(CALL))]), (seconds, later)])[0] == causes
+
+
+@pytest.mark.parametrize("again, gap, end, causes", [
+    (5, 0.5, True, ["end-silent"]), (5, 0.5, False, []), (2, 0.5, True, []), (5, 0.00001, True, []),
+])  # fmt: skip
+def test_data_that_go_again_and_again_show_that_the_other_end_is_gone(
+    again: int, gap: float, end: bool, causes: list[str], tmp_path: Path
+) -> None:
+    """Not the copies of a capture of two points, and not while the connection may go on."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, b"x"))])
+    at, data = frames[-1]
+    frames += [(at + gap * n, data) for n in range(1, again + 1)]
+    reset = Packet(0, 20, data.sequence + len(data.data), data.acknowledged)
+    assert explained(tmp_path / "c.pcap", frames + [(frames[-1][0] + 1, reset)] * end)[0] == causes
+
+
+@pytest.mark.parametrize("flags, causes", [
+    ([(0, 2), (1, 20)], ["connection-refused"]), ([(0, 2), (0, 2), (1, 20)], ["connection-refused"]),
+    ([(0, 2), (0, 2)], ["no-answer"]), ([(0, 2), (1, 18)], []), ([(0, 2), (0, 16)], []),
+])  # fmt: skip
+def test_a_connection_of_tcp_that_never_was_is_told_where_vitcp_is_spoken(
+    flags: list[tuple[int, int]], causes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused, or without an answer for a minute; not one of which the capture shows one direction."""
+    spoken_first, path = spoken(CALLED), tmp_path / "c.pcap"
+    write(path, [p for _, p in spoken_first], at=[s for s, _ in spoken_first])
+    for port, its, begin in ((50001, [Packet(by, flag, 0, 0) for by, flag in flags], 2), (50002, [Packet(0, 2, 0, 0)], 100)):
+        monkeypatch.setattr(vitcp_conversations, "CALLER", port)
+        write(tmp_path / "more.pcap", its, at=[begin + n for n in range(len(its))])
+        path.write_bytes(path.read_bytes() + (tmp_path / "more.pcap").read_bytes()[24:])
+    told = [json.loads(line) for line in fcvi("explain", "--json", str(path)).stdout.splitlines()]
+    assert [(line["cause"], line["party"], line["connection"]) for line in told] == [(cause, "", -1) for cause in causes]
+
+
+def test_an_early_connection_that_was_made_later_is_no_cause(tmp_path: Path) -> None:
+    refused = [(0.1, Packet(0, 2, 0, 0)), (0.2, Packet(1, 20, 0, 1))]
+    assert explained(tmp_path / "c.pcap", refused + spoken(CALLED))[:2] == ([], 0)
+
+
+def test_a_file_out_of_order_is_read_by_its_times_and_a_cut_one_is_told(tmp_path: Path) -> None:
+    """Bursts of two interfaces: the answers stand before what they answer."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, b"x")), (1, pdu(NOP, ack=1, error=0x200))])
+    bursts = [f for f in frames if f[1].direction] + [f for f in frames if not f[1].direction]
+    causes, status, said = explained(tmp_path / "c.pcap", bursts)
+    assert (causes, status) == (["reported-error"], 1) and "not in the order of its times" in said
+    write(tmp_path / "d.pcap", [p for _, p in frames], snap=100)
+    assert "bytes are missing or cut off" in fcvi("explain", str(tmp_path / "d.pcap")).stdout
 
 
 def test_a_request_that_concedes_or_is_early_is_no_cause(tmp_path: Path) -> None:

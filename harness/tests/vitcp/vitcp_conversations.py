@@ -156,14 +156,16 @@ def _bytes(p: Packet, first: tuple[int, int]) -> bytes:
     return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0, *hosts) + tcp
 
 
-def write(path: Path, taken: list[Packet], snap: int = 65535, first: tuple[int, int] = (0xFFFFFF00, 7000)) -> None:
-    """A pcap file of IP packets. first: the initial sequence numbers, so that one of them wraps."""
+def write(path: Path, taken: list[Packet], snap: int = 65535, first: tuple[int, int] = (0xFFFFFF00, 7000),
+          at: Optional[list[float]] = None) -> None:  # fmt: skip
+    """A pcap file of IP packets. first: the initial sequence numbers, so that one of them wraps; at: seconds."""
 
     def records() -> Iterator[bytes]:
         yield struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
         for number, packet in enumerate(taken):
             data = _bytes(packet, first)
-            yield struct.pack("<IIII", 1, number, min(len(data), snap), len(data)) + data[:snap]
+            us = 1_000_000 + number if at is None else round(at[number] * 1e6)
+            yield struct.pack("<IIII", *divmod(us, 1_000_000), min(len(data), snap), len(data)) + data[:snap]
 
     path.write_bytes(b"".join(records()))
 

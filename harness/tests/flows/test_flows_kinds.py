@@ -1,0 +1,212 @@
+"""`fcvi explain` of kinds that a second bank of causes found: who goes on, who is busy, who answers late, and what is legal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Callable
+
+import pytest
+
+from fcvi.flows.cause import Cause
+from fcvi.flows.causes import explain
+from fcvi.flows.table import Flow, Table
+from harness.tests.capture import wrappings as w
+from harness.tests.flows.field import stories
+from harness.tests.flows.field.stories import A, B, OTHERS, R_A_TOV_US, Talk
+
+MINUTE_US = 60_000_000
+
+
+def talk(level: int = 3) -> Talk:
+    """A and B, logged in."""
+    t = Talk(Random(1))
+    t.ends, t.level = (A, B), level
+    t.login()
+    return t
+
+
+def told(t: Talk, path: Path) -> tuple[list[Cause], list[Flow], Table]:
+    """What is explained of a capture."""
+    frames, how = sorted(t.frames, key=lambda s: s.us), stories.Wrapping("fcoe")
+    path.write_bytes(w.pcap(*stories.records(frames, how, Random(1)), how.snap))
+    table = Table()
+    table.take(str(path))
+    return *explain(table, table.finish()), table
+
+
+def speak(t: Talk, us: int = MINUTE_US) -> None:
+    """Two other ports with a Connection go on with Messages, and with nothing else."""
+    other = Talk(Random(2))
+    other.ends, other.level, other.now = OTHERS, 3, t.frames[0].us - 1_000_000
+    other.login(), other.setup()
+    other.now, end = t.now, t.now + us
+    while other.now < end:
+        other.message(0, 100), other.wait(900_000)
+    t.frames += other.frames
+
+
+@pytest.mark.parametrize("upto, first", [(0, "lost-request"), (1, "lost-resp1"), (2, "lost-resp2")])
+def test_a_setup_is_silent_where_others_go_on_with_messages_alone(upto: int, first: str, tmp_path: Path) -> None:
+    t = talk()
+    t.setup(upto), speak(t)
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert [c.names[0] for c in causes] == [first] and "port-silent" in causes[0].names
+
+
+def _message(t: Talk) -> None:
+    t.setup(), t.message(0), t.message(0, 500, answered=False)
+
+
+def _disconnect(t: Talk) -> None:
+    t.setup(), t.message(0), t.disconnect(answered=False, both=False)
+
+
+def _login(t: Talk) -> None:
+    t.frames.clear()
+    t.service(0, 0x03, stories.service_parameters(1))
+
+
+@pytest.mark.parametrize("ends, name", [(_message, "lost-response"), (_disconnect, "lost-disconnect"), (_login, "no-answer")])
+def test_what_was_asked_is_silent_where_others_go_on_with_messages_alone(
+    ends: Callable[[Talk], None], name: str, tmp_path: Path
+) -> None:
+    t = talk()
+    ends(t)
+    end = len(t.frames)
+    speak(t)
+    assert [c.names[0] for c in told(t, tmp_path / "a.pcap")[0]] == [name]
+    t.frames = t.frames[:end]
+    assert told(t, tmp_path / "b.pcap")[0] == []  # the capture ends
+
+
+@pytest.mark.parametrize("how", ["one RemoteAddr", "mirrored", "others"])
+def test_a_peer_that_comes_late_is_no_cause_whatever_its_discriminators_are(how: str, tmp_path: Path) -> None:
+    """5.3.3. VI-DG 6.7 gives both Peers one RemoteAddr; some take the other's LocalAddr for it."""
+    t = talk()
+    local, remote = 56 + 12 + 20, 56 + 160 + 20
+
+    def of_peer(data: bytes, is_late: bool) -> bytes:
+        if data[8] != 0x58 or data[28] not in (0x10, 0x18):
+            return data
+        flags = data[29] & ~7 | 2 if data[28] == 0x10 else data[29]
+        data = data[:29] + bytes([flags]) + data[30:]
+        words = data[local : local + 128], data[remote : remote + 128]
+        if is_late and how != "one RemoteAddr":
+            words = words[::-1] if how == "mirrored" else (b"another place---".ljust(128, b"\0"),) * 2
+        return data[:local] + words[0] + data[local + 128 : remote] + words[1] + data[remote + 128 :]
+
+    t.refuse(3), t.wait(1_000_000)
+    first = len(t.frames)
+    t.ends, t.handle = (B, A), t.handle[::-1]
+    t.setup(), t.message(0), t.disconnect()
+    t.frames = [stories.replace(s, data=of_peer(s.data, n >= first)) for n, s in enumerate(t.frames)]
+    causes, unknown, _ = told(t, tmp_path / "a.pcap")
+    assert not unknown and [c.names for c in causes] == ([("no-waiting",)] if how == "others" else [])
+
+
+def test_a_port_that_was_busy_and_took_the_frame_then_is_no_cause(tmp_path: Path) -> None:
+    """And one that stayed busy is."""
+    for answered, names in ((True, []), (False, [("busy",)])):
+        t = talk()
+        t.setup(), t.message(0)
+        ox, msg = t.message(0, 100, answered=False)
+        sent = t.frames[-1]
+        word = stories.header(0xC4, A, B, 0, 0xD00000, sent.data[12], 0, 0, ox, 0xFFFF, 0x02030000)
+        t.put(word, 0x2D)
+        t.put(sent.data, after=50_000)
+        if answered:
+            t.answer(1, ox, msg), t.message(0), t.disconnect()
+        speak(t)
+        assert [c.names for c in told(t, tmp_path / "a.pcap")[0]] == names
+
+
+@pytest.mark.parametrize("reason", [0x03, 0x09])
+def test_ba_rjt_that_knows_no_such_exchange_shows_that_the_request_was_lost(reason: int, tmp_path: Path) -> None:
+    t = talk()
+    ox = t.setup(0)
+    t.abort(0, ox, R_A_TOV_US, 0x85)
+    last = t.frames[-1]
+    t.frames[-1] = stories.replace(last, data=last.data[:25] + bytes([reason]) + last.data[26:])
+    t.setup(retry=1), t.message(0), t.disconnect()
+    assert [c.names for c in told(t, tmp_path / "a.pcap")[0]] == [("lost-request",)]
+
+
+@pytest.mark.parametrize("is_heard", [False, True])
+def test_an_abts_without_an_answer_shows_that_the_port_is_silent(is_heard: bool, tmp_path: Path) -> None:
+    """But not where it goes on elsewhere."""
+    t = talk()
+    for retry in (0, 1):
+        ox = t.setup(0, retry=retry)
+        t.abort(0, ox, R_A_TOV_US, 0)
+    if is_heard:
+        t.put(stories.link_service(0x52, OTHERS[0], B, 0x77, bytes(24)), after=1_000_000)
+    speak(t)
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert ("port-silent" == causes[0].names[0]) is not is_heard and "lost-request" in causes[0].names
+
+
+@pytest.mark.parametrize("code, is_refusal", [(1, False), (6, False), (2, True), (5, True), (8, True)])
+def test_a_prli_may_be_refused_by_its_response_code(code: int, is_refusal: bool, tmp_path: Path) -> None:
+    t = talk()
+    page = bytes([0x58, 0, 0x20, 0]) + bytes(12)
+    ox = t.next_ox(0)
+    t.put(stories.link_service(0x20, B, A, ox, page))
+    t.put(stories.link_service(0x02, A, B, ox, page[:2] + bytes([0x20 | code]) + page[3:], reply=True))
+    speak(t)
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert [c.names for c in causes] == ([("login-refused",)] if is_refusal else [])
+    assert not causes or f"response code {code}h" in causes[0].text
+
+
+@pytest.mark.parametrize("us, names", [(9_000_000, ("credit-starvation", "timeout-too-short")), (0, ("timeout-too-short",))])
+def test_a_message_that_was_held_back_is_not_too_far_away(us: int, names: tuple[str, ...], tmp_path: Path) -> None:
+    t = talk()
+    t.setup(), t.message(0)
+    ox, msg = t.message(0, 9000, answered=False)
+    t.frames[-1] = stories.replace(t.frames[-1], us=t.frames[-1].us + us)
+    t.wait(us)
+    t.abort(0, ox, R_A_TOV_US + 1000 - us, 0)
+    t.answer(1, ox, msg, after=100_000)
+    t.disconnect(0, 0x40)
+    assert [c.names for c in told(t, tmp_path / "a.pcap")[0]][0] == names
+
+
+@pytest.mark.parametrize("reason, first", [(0x44, "bit-errors"), (0x45, "lost-message")])
+def test_a_disconnect_for_damaged_data_points_at_damage(reason: int, first: str, tmp_path: Path) -> None:
+    t = talk(2)
+    t.setup(), t.message(0, 500), t.disconnect(1, reason, both=False)
+    speak(t)
+    assert [c.names[0] for c in told(t, tmp_path / "a.pcap")[0]] == [first]
+
+
+def test_keep_alives_that_stop_say_more_than_a_message_without_an_answer(tmp_path: Path) -> None:
+    t = talk()
+    t.setup()
+    mac = b"\x0e\xfc\0" + A.to_bytes(3, "big")
+    for _ in range(5):
+        t.wait(8_000_000), t.message(1, 100)
+        alive = stories.fip(3, 1, stories.descriptor(2, mac) + stories.vx_port(A))
+        t.frames.append(stories.Seen(t.now, b"", fip=alive))
+    t.message(1, 100, answered=False)
+    speak(t, 100_000_000)
+    assert set(told(t, tmp_path / "a.pcap")[0][0].names) == {"keep-alive-stopped", "port-silent"}
+
+
+def test_the_crc_that_a_host_leaves_out_is_not_damage_where_others_have_its_name_too(tmp_path: Path) -> None:
+    """Each FLOGI comes from 000000: that of the host whose adapter computes the CRC, and that of another one."""
+    t = talk()
+    t.setup(), t.message(0), t.message(0)
+    for n, word in ((1, b"\xff" * 4), (2, b"")):
+        t.put(stories.link_service(0x04, stories.F_PORT, 0, n, stories.service_parameters(n)))
+        t.put(stories.link_service(0x02, A if word else B, stories.F_PORT, n, stories.service_parameters(7), reply=True))
+    how = stories.Wrapping("fcoe", words={A: "ones"})
+    link, records, *rest = stories.records(sorted(t.frames, key=lambda s: s.us), how, Random(1))
+    first = next(n for n, s in enumerate(t.frames) if s.sender == 0)
+    us, data, *more = records[first]
+    records[first] = (us, data[:-8] + b"\xff" * 4 + data[-4:], *more)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(w.pcap(link, records, *rest, how.snap))
+    table = Table()
+    table.take(str(path))
+    assert explain(table, table.finish()) == ([], [])
