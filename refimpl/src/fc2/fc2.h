@@ -218,7 +218,7 @@ struct resolution {
     uint32_t owner;                 /* a setup */
     const uint8_t *own_host, *host; /* 16 bytes each */
 };
-uint32_t fcvi_fc2_resolve(struct fcvi_port *p, const struct resolution *r);
+bool fcvi_fc2_name_server_ready(struct fcvi_port *p);
 uint32_t fcvi_fc2_query(struct fcvi_port *p, const struct resolution *r);
 void fcvi_fc2_farp_ask(struct fcvi_port *p, const struct resolution *r);
 void fcvi_fc2_farp_request(struct fcvi_port *p, const struct fcvi_frame *f);

@@ -124,17 +124,10 @@ uint32_t fcvi_fc2_query(struct fcvi_port *p, const struct resolution *r)
     return exchange_index(p, x);
 }
 
-/* 7.4: the Name Server where there is one, otherwise FARP. The Exchange of the query, or NONE. */
-uint32_t fcvi_fc2_resolve(struct fcvi_port *p, const struct resolution *r)
+bool fcvi_fc2_name_server_ready(struct fcvi_port *p)
 {
     const struct remote_port *server = fcvi_fc2_remote_find(p, NAME_SERVER);
-    if (!p->config.name_server)
-        fcvi_fc2_farp_ask(p, r);
-    else if (server != NULL && server->logged_in)
-        return fcvi_fc2_query(p, r);
-    else
-        fcvi_fc2_login_start(p, NAME_SERVER);
-    return NONE;
+    return server != NULL && server->logged_in;
 }
 
 /* The answer to a query. Of several N_Port Identifiers the first is taken (7.6). */

@@ -152,11 +152,10 @@ static void name_server(struct fcvi_port *p, bool logged_in)
         struct setup *s = setup_at(p, i);
         if (s->phase != SETUP_AWAIT_ADDRESS || s->exchange != NONE)
             continue;
-        const struct resolution wanted = resolution_of(p, s);
         if (logged_in)
-            s->exchange = fcvi_fc2_query(p, &wanted);
-        else
-            fcvi_fc2_farp_ask(p, &wanted);
+            fcvi_originator_query(p, s);
+        else if (p->now < s->until)
+            fcvi_originator_ask(p, s);
     }
 }
 

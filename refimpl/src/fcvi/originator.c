@@ -19,11 +19,45 @@ static bool owned(struct fcvi_port *p, const struct setup *s)
 
 static void await(struct fcvi_port *p, struct setup *s, enum setup_phase phase)
 {
+    const uint64_t longest = 2 * p->config.r_a_tov_us;
     s->phase = (uint8_t)phase;
-    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), 2 * p->config.r_a_tov_us);
+    s->until = p->now + longest;
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), longest);
+}
+
+/* FARP (7.5). A broadcast is delivered to whoever is there and hears it, so it is sent again each E_D_TOV for
+ * as long as the wait lasts: the first may be lost, or the other side not be there yet. */
+void fcvi_originator_ask(struct fcvi_port *p, struct setup *s)
+{
+    const struct resolution wanted = resolution_of(p, s);
+    const uint64_t left = s->until - p->now, pause = p->config.e_d_tov_us;
+    FCVI_ASSERT(s->phase == SETUP_AWAIT_ADDRESS && p->now < s->until);
+    fcvi_fc2_farp_ask(p, &wanted);
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), left < pause ? left : pause);
+}
+
+/* The Name Server (7.6), which is logged in. */
+void fcvi_originator_query(struct fcvi_port *p, struct setup *s)
+{
+    const struct resolution wanted = resolution_of(p, s);
+    fcvi_timer_start(p, TIMER_SETUP, setup_index(p, s), s->until - p->now);
+    s->exchange = fcvi_fc2_query(p, &wanted);
+}
+
+/* 7.4: the Name Server where there is one, otherwise FARP. */
+static void resolve(struct fcvi_port *p, struct setup *s)
+{
+    await(p, s, SETUP_AWAIT_ADDRESS);
+    if (!p->config.name_server)
+        fcvi_originator_ask(p, s);
+    else if (fcvi_fc2_name_server_ready(p))
+        fcvi_originator_query(p, s);
+    else
+        fcvi_fc2_login_start(p, NAME_SERVER);
 }
 
 static void start(struct fcvi_port *p, struct setup *s);
+static void give_up(struct fcvi_port *p, struct setup *s, int vip);
 
 /* The setup of a request of the application, and its handle; false when there is no room for them. */
 bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r)
@@ -63,11 +97,7 @@ void fcvi_originator_begin(struct fcvi_port *p, struct setup *s)
         return;
     }
     if (!fcvi_fc2_host_find(p, s->remote.host, &s->peer)) {
-        await(p, s, SETUP_AWAIT_ADDRESS);
-        const struct resolution wanted = resolution_of(p, s);
-        uint32_t query = fcvi_fc2_resolve(p, &wanted);
-        if (query != NONE)
-            s->exchange = query;
+        resolve(p, s);
         return;
     }
     const struct remote_port *r = fcvi_fc2_remote_find(p, s->peer);
@@ -75,7 +105,7 @@ void fcvi_originator_begin(struct fcvi_port *p, struct setup *s)
         await(p, s, SETUP_AWAIT_LOGIN);
         fcvi_fc2_login_start(p, s->peer);
     } else if (!fcvi_fc2_usable(p, r)) {
-        fcvi_originator_unreachable(p, s); /* 5.6: no setup with a port that lacks S or C */
+        give_up(p, s, VIP_NOT_REACHABLE); /* 5.6: no setup with a port that lacks S or C */
     } else {
         start(p, s);
     }
@@ -108,10 +138,18 @@ static void give_up(struct fcvi_port *p, struct setup *s, int vip)
     fcvi_setup_free(p, s);
 }
 
-/* Nobody there to connect with. */
+/* Nobody there to connect with. A Peer stays in the pool until its Timeout (VI-DG 6.7) and looks again later;
+ * the other one may ask before. */
 void fcvi_originator_unreachable(struct fcvi_port *p, struct setup *s)
 {
-    give_up(p, s, VIP_NOT_REACHABLE);
+    if (!s->peer_mode || s->retry) {
+        give_up(p, s, VIP_NOT_REACHABLE);
+        return;
+    }
+    if (s->exchange != NONE)
+        fcvi_fc2_exchange_free(p, s->exchange);
+    s->exchange = NONE;
+    await(p, s, SETUP_REST);
 }
 
 /* ---- the request ---- */
@@ -319,10 +357,16 @@ void fcvi_originator_aborted(struct fcvi_port *p, struct setup *s)
 
 void fcvi_originator_timeout(struct fcvi_port *p, struct setup *s)
 {
+    if (s->phase == SETUP_AWAIT_ADDRESS && s->exchange == NONE && p->now < s->until) {
+        fcvi_originator_ask(p, s);
+        return;
+    }
     if (s->phase == SETUP_AWAIT_ADDRESS && s->exchange != NONE)
         fcvi_fc2_name_server_forgets(
             p); /* no answer: it may not know us, and the next query starts with PLOGI */
-    if (s->phase < SETUP_AWAIT_RESP1)
+    if (s->phase == SETUP_REST)
+        fcvi_originator_begin(p, s);
+    else if (s->phase < SETUP_AWAIT_RESP1)
         fcvi_originator_unreachable(p, s);
     else if (s->phase == SETUP_AWAIT_BA_ACC)
         fcvi_originator_aborted(p, s);

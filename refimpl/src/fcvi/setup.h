@@ -32,6 +32,7 @@ enum setup_phase {
     SETUP_AWAIT_LINK,    /* FLOGI or a validation is under way (7.7) */
     SETUP_AWAIT_ADDRESS, /* FARP or GID_IPP is under way (7.4) */
     SETUP_AWAIT_LOGIN,   /* PLOGI is under way */
+    SETUP_REST,          /* a Peer whose other one is not there looks again later */
     SETUP_AWAIT_RESP1,
     SETUP_AWAIT_RESP3,
     SETUP_AWAIT_BA_ACC, /* ABTS sent; a retry follows if the VI still waits for this setup */
@@ -45,6 +46,7 @@ enum setup_phase {
 struct setup {
     uint8_t phase; /* enum setup_phase */
     bool originator, peer_mode, retry, listed;
+    uint64_t until;      /* the wait for link, address or login lasts */
     uint16_t generation; /* of its place in the table: an old conn names no new request */
     uint32_t vi;         /* NONE for a responder that has none */
     uint32_t exchange, peer;
@@ -105,6 +107,8 @@ void fcvi_rev1_disconnect_ask(struct fcvi_port *p, struct vi *vi, struct exchang
 bool fcvi_originator_prepare(struct fcvi_port *p, struct vi *vi, const struct wire_request *r);
 void fcvi_originator_connect(struct fcvi_port *p, struct vi *vi);
 void fcvi_originator_begin(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_query(struct fcvi_port *p, struct setup *s);
+void fcvi_originator_ask(struct fcvi_port *p, struct setup *s);
 void fcvi_originator_unreachable(struct fcvi_port *p, struct setup *s);
 void fcvi_originator_resp1(struct fcvi_port *p, struct setup *s);
 void fcvi_originator_resp3(struct fcvi_port *p, struct setup *s);

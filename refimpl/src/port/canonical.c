@@ -184,11 +184,15 @@ static void put_exchanges(struct writer *w)
 
 static void put_setups(struct writer *w)
 {
-    for (uint32_t i = 0; i < w->p->limits.setups; i++)
-        if (setup_at(w->p, i)->phase != SETUP_FREE) {
-            put_number(w, i);
-            put(w, setup_at(w->p, i), sizeof(struct setup));
-        }
+    for (uint32_t i = 0; i < w->p->limits.setups; i++) {
+        struct setup copy = *setup_at(w->p, i);
+        if (copy.phase == SETUP_FREE)
+            continue;
+        copy.until =
+            copy.phase == SETUP_AWAIT_ADDRESS ? relative(w, copy.until) : 0; /* else its timer says it */
+        put_number(w, i);
+        put(w, &copy, sizeof copy);
+    }
     put_number(w, NONE);
 }
 

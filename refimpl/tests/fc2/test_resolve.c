@@ -1,6 +1,7 @@
 /* From Host Address to N_Port Identifier by FARP (7.5), and what may become a mapping (7.7.1). */
 #include "../full.h"
 
+enum { E_D_TOV = 2000000 };
 enum { PLOGI = 0x03, FARP_REQ = 0x54, ELS = 0x01, FCVI = 0x58 };
 
 /* An address that nobody has named yet, and another one. */
@@ -265,9 +266,75 @@ START_TEST(no_frame_for_a_request)
                      FCVI_VIP_PENDING);
     ck_assert_uint_eq(counts(b).exchanges, 0);
     drain(b);
-    advance(b, 2 * R_A_TOV);
+    advance(b, E_D_TOV - 1);
     ck_assert_uint_eq(b->sent, 0);
+    advance(b, 1); /* then there is room */
+    ck_assert_uint_eq(b->sent, 1);
+    advance(b, 2 * R_A_TOV - E_D_TOV);
     expect_unreachable(b, vi, 1);
+    b_end(b);
+}
+END_TEST
+
+/* Nobody acknowledges a broadcast: it is sent again each E_D_TOV, until an answer or the end of the wait. _i:
+ * which of them is answered, the last that is not. */
+START_TEST(farp_is_asked_again)
+{
+    enum { LAST = 2 * R_A_TOV / E_D_TOV };
+    struct bench *b = b_new();
+    uint32_t vi = b_vi(b);
+    b_request(b, vi, WANTED, FCVI_NEVER, 1);
+    for (unsigned k = 1; k < (unsigned)_i; k++) {
+        ck_assert_uint_eq(b->sent, k);
+        advance(b, E_D_TOV - 1);
+        ck_assert_uint_eq(b->sent, k);
+        advance(b, 1);
+        if (k < LAST)
+            ck_assert_uint_eq(b->frame[k][24], FARP_REQ);
+    }
+    if (_i <= LAST) {
+        hear(b, FARP_REPLY("010900", WANTED));
+        ck_assert_uint_lt(find(b, 0, ELS, PLOGI), b->sent);
+        unsigned sent = b->sent;
+        advance(b, E_D_TOV);
+        ck_assert_uint_eq(b->sent, sent);
+    } else {
+        ck_assert_uint_eq(b->sent, LAST);
+        expect_unreachable(b, vi, 1);
+    }
+    b_end(b);
+}
+END_TEST
+
+/* A Peer stays in the pool until its Timeout (VI-DG 6.7): it rests, and asks again. Another one that comes
+ * meanwhile finds it. _i: it comes, or does not. */
+START_TEST(peer_of_nobody_stays)
+{
+    struct bench *b = b_new();
+    struct fcvi_address from = address(OURS), to = address(WANTED);
+    struct fcvi_attributes a;
+    uint32_t vi = b_vi(b);
+    ck_assert_int_eq(fcvi_vip_connect_peer_request(b->port, b->now, vi, &from, &to, 7 * (uint64_t)R_A_TOV),
+                     VIP_SUCCESS);
+    collect(b);
+    advance(b, 2 * R_A_TOV);
+    unsigned asked = b->sent;
+    ck_assert_uint_eq(asked, 2 * R_A_TOV / E_D_TOV);
+    advance(b, 2 * R_A_TOV - 1);
+    ck_assert_uint_eq(b->sent, asked);
+    ck_assert_int_eq(fcvi_vip_connect_peer_done(b->port, b->now, vi, &a), VIP_NOT_DONE);
+    ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_PENDING_CONNECT);
+    if (_i == 0) {
+        advance(b, 1);
+        ck_assert_uint_eq(b->frame[asked][24], FARP_REQ);
+        hear(b, FARP_REPLY("010900", WANTED));
+        ck_assert_uint_lt(find(b, asked, ELS, PLOGI), b->sent);
+    } else {
+        advance(b, 3 * (uint64_t)R_A_TOV + 1);
+        ck_assert_int_eq(fcvi_vip_connect_peer_done(b->port, b->now, vi, &a), VIP_TIMEOUT);
+        ck_assert_uint_eq(state_of(b, vi), FCVI_STATE_IDLE);
+        ck_assert_uint_eq(counts(b).setups, 0);
+    }
     b_end(b);
 }
 END_TEST
@@ -302,6 +369,8 @@ int main(void)
     tcase_add_test(t, application_gives_up_before_the_reply);
     tcase_add_test(t, no_exchange_for_farp);
     tcase_add_test(t, no_frame_for_a_request);
+    tcase_add_loop_test(t, farp_is_asked_again, 1, 2 * R_A_TOV / E_D_TOV + 2);
+    tcase_add_loop_test(t, peer_of_nobody_stays, 0, 2);
     tcase_add_test(t, no_frame_for_a_reply);
     suite_add_tcase(s, t);
     return run_suite(s);
