@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("certify", "check-docs", "check-pcaps", "check-types")
 MOST_S = 900.0  # that tests which one pytest takes may need, or one test alone
 TOO_SLOW = "too slow"
+TREE = "{tree}"  # stands for the path of the tree in the name of a test
 AT_ONCE = 400  # tests that one pytest takes: the first failure ends the mutant
 
 
@@ -82,7 +83,10 @@ def makes(tree: Path, stage: str) -> bool:
 
 
 def read_hits(path: Path, count: int) -> list[list[str]]:
-    """The tests that run each mutant's line, those first that run the fewest lines. "?" is for no test."""
+    """The tests that run each mutant's line, those first that run the fewest lines. "?" is for no test.
+
+    Where the name of a test has the path of its tree, TREE stands for that.
+    """
     by_test: dict[str, set[int]] = collections.defaultdict(set)
     for line in path.read_text(encoding="utf-8").splitlines():
         number, _, who = line.partition("\t")
@@ -99,7 +103,7 @@ def collected(tree: Path, marks: Sequence[str]) -> set[str]:
     environment = {**os.environ, "PYTHONPATH": f"{tree}/build/python:{tree}/harness:{tree}"}
     words = ["-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *marks, "harness/tests", "conformance/tests"]
     done = subprocess.run(["/usr/bin/python3", *words], cwd=tree, env=environment, capture_output=True, text=True, check=True)
-    return {line for line in done.stdout.splitlines() if "::" in line}
+    return {line.replace(str(tree), TREE) for line in done.stdout.splitlines() if "::" in line}
 
 
 def finds(tree: Path, mutant: Mutant, tests: list[str], limit: float) -> list[str]:
@@ -115,7 +119,7 @@ def judge(tree: Path, mutant: Mutant, tests: list[str]) -> str:
     """What finds the mutant, or "survived"; "unreached" when nothing runs its line."""
     if not tests:
         return "unreached"
-    left = [test for test in tests if test != "?"]
+    left = [test.replace(TREE, str(tree)) for test in tests if test != "?"]
     while left:
         part = left[:AT_ONCE]
         failed = finds(tree, mutant, part, MOST_S)
@@ -126,8 +130,11 @@ def judge(tree: Path, mutant: Mutant, tests: list[str]) -> str:
             if not failed and part[1:]:
                 left = [*part[1:], *left[AT_ONCE:]]
                 continue
-        if failed and not failures(tree, failed[0], limit=MOST_S):
-            return f"{TOO_SLOW}: {failed[0]}" if slow else failed[0]
+        alone = failed if not failed or "::" in failed[0] else part[:1]  # no test failed, but pytest did not begin
+        if failed and not failures(tree, *alone[:1], limit=MOST_S):
+            return f"{TOO_SLOW}: {failed[0]}" if slow else failed[0].replace(str(tree), TREE)
+        if alone is not failed:
+            return f"not judged: {failed[0]} of {part[0]}"
         # what fails without the mutant, too, says nothing of it
         left = left[left.index(failed[0]) + 1 :] if failed and failed[0] in left else left[AT_ONCE:]
     apply(tree, mutant)
@@ -159,6 +166,7 @@ def main() -> int:
             put_probes(probed, mutants, hits)
             compile_all(probed)
             failures(probed, "-n", str(args.jobs), *marks, "harness/tests", "conformance/tests", limit=7200)
+            hits.write_text(hits.read_text(encoding="utf-8").replace(str(probed), TREE), encoding="utf-8")
             shutil.rmtree(probed)
         known = collected(ROOT, marks)
         tests = [[test for test in each if test == "?" or test in known] for each in read_hits(hits, len(mutants))]

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.tests import fork_server
 
 from .suite_mutant_source import apply, mutants_of, put_probes
-from .suite_mutants import failures, finds, read_hits
+from .suite_mutants import TREE, failures, finds, judge, read_hits
 
 SOURCE = '''"""A module."""
 
@@ -68,3 +68,13 @@ def test_what_fails_is_named_and_what_ends_the_run_too(tmp_path: Path) -> None:
     names = ["test_module.py::test_it", "test_module.py::test_killed"]
     assert finds(tree, mutant, names, 100) == names[:1]
     assert failures(tree, *names, limit=100) == names[1:]
+
+
+def test_a_test_whose_name_has_the_path_of_its_tree_is_run_in_another(tmp_path: Path) -> None:
+    tree = _tree(tmp_path)
+    marked = f"@pytest.mark.parametrize('place', [{str(tree)!r}])\ndef test_it(place):\n    assert module.larger(1, 2) == 2\n"
+    (tree / "test_module.py").write_text(f"import module, pytest\n\n\n{marked}")
+    mutant = next(m for m in mutants_of(tree, "module.py") if m.new.strip() == "if first < second and second is None:")
+    name = f"test_module.py::test_it[{TREE}]"
+    assert judge(tree, mutant, [name]) == name
+    assert judge(tree, mutant, ["test_module.py::test_that_is_gone"]).startswith("not judged: ")
