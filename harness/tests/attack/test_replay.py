@@ -204,6 +204,14 @@ def test_hostile(tmp_path: Path) -> None:
         assert done.stdout == "" and done.stderr.startswith("fcvi: ") and done.stderr.count("\n") == 1, (name, done)
 
 
+@pytest.mark.parametrize("value", ["-1", str(2**53), "true", '"x"'])
+def test_times_that_no_case_has_are_refused_by_name(tmp_path: Path, value: str) -> None:
+    write(tmp_path / "bare.pcap", 225, [(0, bytes.fromhex(CONNECT_RQST), 0x2E, 0x42)])
+    (tmp_path / "bare.toml").write_text(f"start_us = {value}\n")
+    done = fcvi("replay", str(tmp_path / "bare.pcap"), "--side", "010100")
+    assert done.returncode == 2 and "start_us must be a number of microseconds" in done.stderr, done
+
+
 def test_every_case_replays_from_the_repository() -> None:
     """The calls stand beside each capture; where a link delayed frames, their order is all that may differ."""
     done = fcvi("replay", "--json", str(RECORDED / "cases"))

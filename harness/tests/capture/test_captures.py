@@ -286,3 +286,9 @@ def peak_kib(command: str, path: Path, sequences: int) -> int:
 def test_connect_sequences_that_never_end_take_no_memory(command: str, tmp_path: Path) -> None:
     few, many = (peak_kib(command, tmp_path / "unfinished.pcap", n) for n in (10_000, 60_000))
     assert many - few < 8_000, "what is kept of them has a bound"
+
+
+def test_a_frame_that_no_record_takes_is_named_by_its_number(tmp_path: Path) -> None:
+    frames = [(number, bytes(size), 0x2E, 0x42) for number, size in enumerate((60, 60, 1 << 18, 60))]
+    with pytest.raises(CaptureError, match="frame 3 does not fit"):
+        write(tmp_path / "x.pcap", 1, frames)

@@ -45,6 +45,11 @@ def checks(step: Step) -> list[tuple[str, str]]:
     return [(check.words, check.requirement) for check in step.checks]
 
 
+def test_what_comes_twice_says_so() -> None:
+    said = [Step(TESTER, "a frame", times=times).text() for times in (1, 2, 3)]
+    assert said == ["a frame", "a frame (2 times)", "a frame (3 times)"]
+
+
 def test_a_refused_peer_is_told_message_by_message() -> None:
     """5.3.4 c): the other Peer's request gets Connect Reject with 21h, and its setup goes on to the end (6.11)."""
     found = steps_of(CASES["5.3.4.c"])

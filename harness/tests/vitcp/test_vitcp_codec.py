@@ -157,6 +157,7 @@ def test_profiles_are_data(tmp_path: Path) -> None:
         (('name = "lab-1"', 'name = "lab 1"'), "its name needs"),
         (('name = "lab-1"', "name = 3"), "'name' needs"),
         (("[errors]", "[error]"), "needs a table [errors]"),
+        (('"Send" = 31', '"Send" = 32'), "'Send' needs a number from 0 to 31, not '32'"),
         (('"NOP" = 27', '"NOP" = 26'), "each PDU needs a number of its own"),
         (('"NOP" = 27', '"NOP" = 27\n"NOOP" = 1'), "'NOOP' in [types] is nothing that a profile has"),
         (("version = 9", "version = 9\nport = 3"), "'port' is nothing that a profile has"),
