@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -76,76 +75,30 @@ def per_frame(samples: list[Sample], frames: int) -> float:
 
 
 def reading(b: Bench, mixed: str) -> Iterator[Row]:
-    """Passes over one capture beside libpcap's loop over it."""
-    commands = {
-        "bare": [b.tool("bare"), mixed], "header": [b.tool("bare"), mixed, "header"],
-        "decode": [b.tool("lint"), mixed, "decode"], "lint": [b.fcvi, "lint", mixed],
-    }  # fmt: skip
-    s = in_turn(commands, 3 * b.rounds)
-    names = {
-        "header": "the same loop, with a look at each 24-byte header",
-        "decode": "strict decoding and CRC",
-        "lint": "`fcvi lint`: decoding, CRC and monitor, start-up included",
-    }
+    """A pass over one capture beside libpcap's loop over it, and beside tshark on its first frames, projected to all of it.
+    Start-up counts once on each side."""
+    s = in_turn({"bare": [b.tool("bare"), mixed], "lint": [b.fcvi, "lint", mixed]}, 3 * b.rounds)
     size = Path(mixed).stat().st_size // b.frames
     bare = f"bare `pcap_next_ex` loop, {per_frame(s['bare'], b.frames):.0f} ns a frame of {size} bytes"
-    for name, words in names.items():
-        yield Row(words, f"{per_frame(s[name], b.frames):.0f} ns a frame", ratios(s[name], s["bare"]), bare, **times(s[name]))
-    yield Row("`fcvi lint`", f"{per_frame(s['lint'], b.frames):.0f} ns a frame", ratios(s["lint"], s["header"]),
-              "the loop with a look at each header", **times(s["lint"]))  # fmt: skip
-    yield from others(b, mixed)
-
-
-def others(b: Bench, mixed: str) -> Iterator[Row]:
-    """tshark and scapy on the first frames of the same capture, projected to all of it; start-up counts once on each side."""
-    one = b.capture("one", 1, "mixed")
-    programs = {
-        "tshark -V": (["tshark", "-V", "-r"], 50000),
-        "scapy": (["/usr/bin/python3", str(HERE / "scapy_dissect.py")], 10000),
-    }
-    for name, (command, frames) in programs.items():
-        if shutil.which(command[0]) is None:
-            print(f"{name}: not installed, left out", file=sys.stderr)
-            continue
-        part = b.capture("part", frames, "mixed")
-        s = in_turn({"start": [*command, one], "part": [*command, part], "lint": [b.fcvi, "lint", mixed]}, b.rounds)
-        all_of_it = [x.cpu + (y.cpu - x.cpu) * b.frames / frames for x, y in zip(s["start"], s["part"])]
-        yield Row(f"`fcvi lint`, {b.frames:,} frames", f"{b.frames / spread([x.cpu for x in s['lint']]).median:,.0f} frames/s",
-                  spread([theirs / x.cpu for theirs, x in zip(all_of_it, s["lint"])]),
-                  f"`{name}`, {b.frames / spread(all_of_it).median:,.0f} frames/s, times faster",
-                  f"projected from its first {frames:,} frames", **times(s["part"]))  # fmt: skip
-
-
-def findings(b: Bench) -> Iterator[Row]:
-    """What a finding costs to report."""
-    frames = min(b.frames, 100000)
-    good, bad = b.capture("good", frames, "mixed"), b.capture("bad", frames, "damaged")
-    s: dict[str, list[Sample]] = {"good": [], "bad": []}
-    for _ in range(3):
-        s["good"].append(once([b.fcvi, "lint", "--json", good]))
-        s["bad"].append(once([b.fcvi, "lint", "--json", bad], (1,)))
-    count = s["bad"][0].output.count("\n") - 1
-    each = spread([(x.cpu - y.cpu) / count * 1e6 for x, y in zip(s["bad"], s["good"])]).median
-    yield Row(f"`fcvi lint --json`, {count:,} findings in {frames:,} frames", f"{each:.0f} us a finding",
-              ratios(s["bad"], s["good"]), "the same frames without a fault", **times(s["bad"]))  # fmt: skip
+    yield Row("`fcvi lint`: decoding, CRC and monitor, start-up included", f"{per_frame(s['lint'], b.frames):.0f} ns a frame",
+              ratios(s["lint"], s["bare"]), bare, **times(s["lint"]))  # fmt: skip
+    frames, tshark = 50000, ["tshark", "-V", "-r"]
+    one, part = b.capture("one", 1, "mixed"), b.capture("part", frames, "mixed")
+    s = in_turn({"start": [*tshark, one], "part": [*tshark, part], "lint": [b.fcvi, "lint", mixed]}, b.rounds)
+    all_of_it = [x.cpu + (y.cpu - x.cpu) * b.frames / frames for x, y in zip(s["start"], s["part"])]
+    yield Row(f"`fcvi lint`, {b.frames:,} frames", f"{b.frames / spread([x.cpu for x in s['lint']]).median:,.0f} frames/s",
+              spread([theirs / x.cpu for theirs, x in zip(all_of_it, s["lint"])]),
+              f"`tshark -V`, {b.frames / spread(all_of_it).median:,.0f} frames/s, times faster",
+              f"projected from its first {frames:,} frames", **times(s["part"]))  # fmt: skip
 
 
 def compressed(b: Bench) -> Iterator[Row]:
-    """pcapng beside pcap, and packed captures beside the tools that unpack them."""
+    """Packed captures beside the tools that unpack them."""
     frames = min(b.frames, 200000)
-    if shutil.which("editcap") is not None:
-        plain = b.capture("packed", frames, "mixed")
-        once(["editcap", "-F", "pcapng", plain, f"{plain}ng"])
-        s = in_turn({"pcap": [b.fcvi, "lint", plain], "pcapng": [b.fcvi, "lint", f"{plain}ng"]}, 3)
-        yield Row("`fcvi lint` of a .pcapng", f"{per_frame(s['pcapng'], frames):.0f} ns a frame", ratios(s["pcapng"], s["pcap"]),
-                  "the same frames in a .pcap", **times(s["pcapng"]))  # fmt: skip
-    for tool, suffix in (("gzip", "gz"), ("zstd", "zst"), ("lz4", "lz4"), ("xz", "xz")):
-        if shutil.which(tool) is None:
-            continue
+    for tool, suffix in (("gzip", "gz"), ("zstd", "zst")):
         plain = b.capture("packed", frames, "mixed")
         packed = f"{plain}.{suffix}"
-        Path(packed).unlink(missing_ok=True)
-        once([tool, "-1", "-q", "-k", plain] if tool != "lz4" else [tool, "-1", "-q", plain, packed])
+        once([tool, "-1", "-q", "-k", plain])
         s = in_turn({"tool": [tool, "-dc", packed], "lint": [b.fcvi, "lint", packed]}, 3)
         value = f"{per_frame(s['lint'], frames):.0f} ns a frame"
         yield Row(f"`fcvi lint` of a .{suffix}", value, ratios(s["lint"], s["tool"]), f"`{tool} -dc` alone", **times(s["lint"]))
@@ -153,33 +106,13 @@ def compressed(b: Bench) -> Iterator[Row]:
 
 
 def flat(b: Bench) -> Iterator[Row]:
-    """Cost and memory of few and many frames of the same Connections.
-
-    Every file is read once and with cold caches, as the frames of a large capture come: few frames that are passed over again are
-    0.84 as dear, because they and what the monitor knows of them stay in the cache that a core has for itself. Few are
-    in twenty files. Start-up is apart.
-    """
-    few, some = b.capture("few", 10**4, "small"), b.capture("some", 10**5, "small")
-    many, most = b.capture("many", 10**6, "small"), b.capture("most", 10**7, "small")
-    copies = [shutil.copy(few, b.scratch / f"few{i}.pcap") for i in range(20)]
-    passes = {"few": [copies[0], "lint", "cold", *copies[1:]], "many": [many, "lint", "cold"], "most": [most, "lint", "cold"]}
-    cost: dict[str, list[float]] = {name: [] for name in passes}
-    for i in range(3 * b.rounds):
-        for name, arguments in passes.items():
-            if name != "most" or i % 3 == 0:  # ten times as long as the others
-                cost[name].append(float(once([b.tool("lint"), *map(str, arguments)]).output.split()[1]))
-    for name, words, base in (("few", "10,000", cost["many"]), ("most", "10,000,000", cost["many"][::3])):
-        yield Row(f"small frames, {words} of them, start-up apart", f"{spread(cost[name]).median:.0f} ns a frame",
-                  spread([x / y for x, y in zip(cost[name], base)]),
-                  f"1,000,000 of them, {spread(base).median:.0f} ns", ns=cost[name])  # fmt: skip
+    """Memory for few and many frames of the same Connections."""
+    captures = {"some": b.capture("some", 10**5, "small"), "most": b.capture("most", 10**7, "small")}
     memory = {name: [int(once([b.tool("memory"), b.fcvi, "lint", path]).output.split()[-1]) for _ in range(3)]
-              for name, path in (("some", some), ("most", most))}  # fmt: skip
+              for name, path in captures.items()}  # fmt: skip
     yield Row("memory of `fcvi lint` for 10,000,000 frames", f"{memory['most'][0] / 1024:.1f} MiB",
               spread([x / y for x, y in zip(memory["most"], memory["some"])]),
               f"100,000 frames of as many Connections, {memory['some'][0] / 1024:.1f} MiB")  # fmt: skip
-    both = in_turn({"one": [b.fcvi, "lint", many, many], "two": [b.fcvi, "lint", "--jobs", "2", many, many]}, 3)
-    yield Row("`fcvi lint --jobs 2` of two files, elapsed", f"{spread([x.elapsed for x in both['two']]).median:.2f} s",
-              spread([x.elapsed / y.elapsed for x, y in zip(both["two"], both["one"])]), "`--jobs 1`")  # fmt: skip
 
 
 def codec(b: Bench) -> Iterator[Row]:
@@ -258,10 +191,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--only", default="",
-                        help="comma list of: reading, findings, compressed, flat, codec, port, sockets, vipl, cases")
+                        help="comma list of: reading, compressed, flat, codec, port, sockets, vipl, cases")
     args = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # from its second run on a user's command finds its bytecode
-    parts = args.only.split(",") if args.only else "codec reading findings compressed flat port sockets vipl cases".split()
+    parts = args.only.split(",") if args.only else "codec reading compressed flat port sockets vipl cases".split()
     rows: list[Row] = []
     failed: list[str] = []
     print("| what | figure | ratio (least to most) | against |\n| --- | --- | --- | --- |")

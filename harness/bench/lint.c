@@ -1,23 +1,12 @@
-/* What `fcvi lint` does with a capture, without Python: bench_lint FILE decode|lint [PASSES|cold [FILE...]].
- * Prints the frames and the CPU time of one in ns, over all files and passes. decode: strict decoding and
- * CRC, no monitor. cold: before each file, apart from its time, the caches of the processor are filled with
- * other things. */
+/* What `fcvi lint` does with a capture, without Python: bench_lint FILE decode|lint. Prints the frames.
+ * decode: strict decoding and CRC, no monitor. */
 #include "judge.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { LINE = 512, SWEPT = 1 << 28, CACHE_LINE = 64 };
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+enum { LINE = 512 };
 
 /* As `fcvi lint` has them. */
 static const struct fcvi_monitor_config config = {
@@ -47,36 +36,15 @@ static uint64_t pass(const char *path, void *memory, size_t size)
     return records;
 }
 
-/* What was in the caches is there no more. */
-static void sweep(void)
-{
-    static volatile uint8_t swept[SWEPT];
-    for (size_t at = 0; at < SWEPT; at += CACHE_LINE)
-        swept[at]++;
-}
-
 int main(int argc, char **argv)
 {
-    if (argc < 3) {
-        fprintf(stderr, "usage: bench_lint FILE decode|lint [PASSES|cold [FILE...]]\n");
+    if (argc != 3) {
+        fprintf(stderr, "usage: bench_lint FILE decode|lint\n");
         return 2;
     }
     size_t size = fcvi_monitor_size(&config.limits);
     void *memory = strcmp(argv[2], "lint") == 0 ? aligned_alloc(64, (size + 63) / 64 * 64) : NULL;
-    bool cold = argc > 3 && strcmp(argv[3], "cold") == 0;
-    uint64_t frames = 0, passes = argc > 3 && !cold ? strtoull(argv[3], NULL, 10) : 1;
-    if (cold && memory != NULL) /* what the kernel does for its pages is start-up */
-        memset(memory, 0, size);
-    double spent = 0;
-    for (uint64_t i = 0; i < passes; i++)
-        for (int file = 1; file < argc; file += file == 1 ? 3 : 1) {
-            if (cold)
-                sweep();
-            double start = seconds();
-            frames += pass(argv[file], memory, size);
-            spent += seconds() - start;
-        }
-    printf("%llu %.2f\n", (unsigned long long)frames, spent * 1e9 / (double)frames);
+    printf("%llu\n", (unsigned long long)pass(argv[1], memory, size));
     free(memory);
     return 0;
 }

@@ -17,7 +17,7 @@ class Sample(NamedTuple):
     output: str
 
 
-def once(command: Sequence[str], ok: Sequence[int] = (0,)) -> Sample:
+def once(command: Sequence[str]) -> Sample:
     """Run a command, with its own processes counted. Raises RuntimeError when it fails."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -25,7 +25,7 @@ def once(command: Sequence[str], ok: Sequence[int] = (0,)) -> Sample:
     output = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in ok:
+    if process.returncode:
         raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}")
     spent = time.perf_counter() - start
     return Sample(used.ru_utime + used.ru_stime, spent, output.decode(errors="replace"))
