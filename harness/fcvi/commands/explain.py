@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 from fcvi.capture import confined
-from fcvi.capture.limits import add_options, add_reorder
+from fcvi.capture.limits import add_options, add_reorder, positive_ms
 from fcvi.capture.scan import EDITIONS
 from fcvi.engine.words import complain, file_name, printable
 
@@ -30,13 +30,12 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
-    from .flows import _ms
-
     p = commands.add_parser("explain", help="Say in plain words what went wrong in captures.", description=__doc__)
     p.add_argument("files", metavar="CAPTURE", nargs="*", help="This is a capture; - is standard input.")
     p.add_argument("--json", action="store_true", help="Print one object for each cause, a line each.")
     p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with causes, time lines, ladders and latencies too.")
-    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    what = "R_A_TOV of the ports is this, where no FLOGI shows it."
+    p.add_argument("--r-a-tov", metavar="MS", type=positive_ms, default=0, help=what)
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
     p.add_argument("--glossary", action="store_true", help="Print the words of storage systems' logs, and what they mean here.")

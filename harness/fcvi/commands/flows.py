@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 
 from fcvi.capture import confined
-from fcvi.capture.limits import Wishes, add_options, add_reorder
+from fcvi.capture.limits import Wishes, add_options, add_reorder, positive_ms
 from fcvi.capture.scan import EDITIONS, ScanError
 from fcvi.engine.words import complain, printable
 from fcvi.vitcp import captured
@@ -75,7 +75,8 @@ def add_parser(commands: Any) -> None:
     how.add_argument("--openmetrics", action="store_true", help="Print samples for Prometheus.")
     p.add_argument("--html", metavar="FILE", type=Path, help="Write a page with a time line for each Connection too.")
     p.add_argument("--ladder", metavar="N", type=int, default=0, help="Open this Connection on the page.")
-    p.add_argument("--r-a-tov", metavar="MS", type=_ms, default=0, help="R_A_TOV of the ports is this, where no FLOGI shows it.")
+    what = "R_A_TOV of the ports is this, where no FLOGI shows it."
+    p.add_argument("--r-a-tov", metavar="MS", type=positive_ms, default=0, help=what)
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
     p.add_argument("--wire", choices=("tcp",), help="List the connections of VI/TCP.")
@@ -98,14 +99,6 @@ def _seconds(value: str) -> float:
     if not 0.1 <= found <= 3600:
         raise ArgumentTypeError("must be between 0.1 and 3600 seconds")
     return found
-
-
-def _ms(value: str) -> int:
-    from argparse import ArgumentTypeError
-
-    if not value.isdecimal() or not 0 < int(value) <= 3600000:
-        raise ArgumentTypeError("must be between 1 and 3600000 ms")
-    return int(value)
 
 
 def taken(command: str, files: list[str], make: Callable[[], Table], args: Any) -> tuple[Table, int]:

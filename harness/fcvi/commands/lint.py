@@ -333,40 +333,18 @@ class Stream:
     def _report_streams(self) -> None:
         for report in self.streams.reports():
             path, number = self._place(report.record)
-            findings = [(record, time_us, _finding_of(struct)) for record, time_us, struct in report.found]
-            if findings and self.on_finding is not None:
-                self.on_finding()
             seconds = (report.time_us - (self.begin or 0)) / 1e6
-            view = self._view_of_pdu(report, number, seconds)
-            wanted = [self._wants(view, finding) for *_, finding in findings]
-            if any(wanted) and not self.as_json and self.limits.shows(self._shown):
-                where = f"{printable(path)}: frame {number} at {seconds:.6f} s: connection {report.arrow()} byte {report.offset}: "
-                print(self.paint(where, "place") + self.streams.summary(report) + self._chosen(view))
-            for (record, time_us, finding), shown in zip(findings, wanted):
-                self.tally.count(finding)
-                if not shown:
-                    self._leave_out()
-                    continue
-                in_path, in_number = self._place(record)
-                if self.sarif is not None:
-                    self.sarif.add(in_path, in_number or 0, finding)
-                if not self.limits.shows(self._shown):
-                    self.tally.not_shown += 1
-                    continue
-                self._shown += 1
-                more: dict[str, Any] = {"connection": report.connection, "direction": report.direction, "offset": report.offset}
-                more |= self._chosen_json(view)
-                if self.as_json:
-                    print(_as_json(in_path, in_number or 0, time_us, finding, more))
-                else:
-                    print(self.paint(_as_text(finding), finding.cls))
+            where = f"{printable(path)}: frame {number} at {seconds:.6f} s: connection {report.arrow()} byte {report.offset}: "
+            found = [(*self._place(record), time_us, _finding_of(struct)) for record, time_us, struct in report.found]
+            more = {"connection": report.connection, "direction": report.direction, "offset": report.offset}
+            self._tell(found, self._view_of_pdu(report, number, seconds), lambda: (where, self.streams.summary(report)), more)
 
     def _report(self, scan: Scan) -> None:
         from fcvi.fc import codec
         from fcvi.capture.reader import record_of
         from fcvi.engine.results import Finding
 
-        record = record_of(scan.seen.record)
+        record, edition = record_of(scan.seen.record), scan.seen.frame.edition
         if record.kind == "foreign":
             self._begin(scan)
             self._report_streams()
@@ -376,28 +354,40 @@ class Stream:
         else:
             breaches = [self._breach(b) for b in scan.breaches()]
             findings = [*map(codec.finding_of, scan.findings()), *breaches, *map(codec.finding_of, scan.whole())]
-        if findings and self.on_finding is not None:
-            self.on_finding()
         seconds = (record.time_us - self._begin(scan)) / 1e6
-        view = self._view(record, scan.seen.frame.edition, seconds)
-        wanted = [self._wants(view, finding) for finding in findings]
+
+        def title() -> tuple[str, str]:
+            return (f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ",
+                    codec.decode(record.data, record.sof, record.eof, record.crc, edition=edition).summary())  # fmt: skip
+
+        found = [(scan.path, record.number, record.time_us, finding) for finding in findings]
+        self._tell(found, self._view(record, edition, seconds), title, {})
+
+    def _tell(
+        self, found: Sequence[tuple[str, Optional[int], int, Finding]], view: Optional[Fields],
+        title: Callable[[], tuple[str, str]], more: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """What was found in one unit: file, frame, time and finding. title: where it stands, and the unit in words."""
+        if found and self.on_finding is not None:
+            self.on_finding()
+        wanted = [self._wants(view, finding) for *_, finding in found]
         if any(wanted) and not self.as_json and self.limits.shows(self._shown):
-            title = codec.decode(record.data, record.sof, record.eof, record.crc, edition=scan.seen.frame.edition).summary()
-            place = self.paint(f"{printable(scan.path)}: frame {record.number} at {seconds:.6f} s: ", "place")
-            print(place + title + self._chosen(view))
-        for finding, shown in zip(findings, wanted):
+            place, words = title()
+            print(self.paint(place, "place") + words + self._chosen(view))
+        for (path, number, time_us, finding), shown in zip(found, wanted):
             self.tally.count(finding)
             if not shown:
-                self._leave_out()
+                self.unwanted += 1
+                self.tally.not_shown += 1
                 continue
             if self.sarif is not None:
-                self.sarif.add(scan.path, record.number, finding)
+                self.sarif.add(path, number or 0, finding)
             if not self.limits.shows(self._shown):
                 self.tally.not_shown += 1
                 continue
             self._shown += 1
             if self.as_json:
-                print(_as_json(scan.path, record.number, record.time_us, finding, self._chosen_json(view)))
+                print(_as_json(path, number or 0, time_us, finding, {**more, **self._chosen_json(view)}))
             else:
                 print(self.paint(_as_text(finding), finding.cls))
 
@@ -426,10 +416,6 @@ class Stream:
     def _wants(self, view: Optional[Fields], finding: Finding) -> bool:
         return self.wishes is None or view is None or self.wishes.holds(view.about(finding))
 
-    def _leave_out(self) -> None:
-        self.unwanted += 1
-        self.tally.not_shown += 1
-
     def _chosen(self, view: Optional[Fields]) -> str:
         if self.wishes is None or view is None or not self.wishes.fields:
             return ""
@@ -457,13 +443,13 @@ class Stream:
         return replace(finding, message=f"{finding.message} (see frame {number}{where})")
 
 
-def _as_json(path: str, number: int, time_us: int, f: Finding, more: Optional[dict[str, Any]] = None) -> str:
+def _as_json(path: str, number: int, time_us: int, f: Finding, more: dict[str, Any]) -> str:
     import json
 
     return json.dumps({
         "file": file_name(path), "frame": number, "time": time_us / 1e6, "requirement": f.requirement,
         "class": f.cls, "message": f.message, "byte": f.byte, "bits": f.bits, "seen": f.seen,
-        "required": f.required, "erratum": f.erratum, **(more or {}),
+        "required": f.required, "erratum": f.erratum, **more,
     })  # fmt: skip
 
 
