@@ -273,6 +273,7 @@ def test_the_model_keeps_to_the_protocol(flavour: str) -> None:
     words = [sys.executable, "-m", "conformance", "dut", "check", f"verbs:exec:{_MODEL} --flavour {flavour}", "--timeout", "20"]
     done = subprocess.run(words, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "cannot be opened" not in done.stdout, "nothing behind the device was tried"
 
 
 def test_receives_that_are_not_flushed_are_no_stream_that_stays_up() -> None:

@@ -15,6 +15,7 @@ from typing import Any, Iterator
 import pytest
 
 from fcvi.dut.contract.adapter import ADAPTER_PROTOCOL
+from fcvi.live.adapter import _DRIFT_PPM, Adapter
 from ..conftest import ROOT, fcvi
 
 HERE = Path(__file__).parent / "adapters"
@@ -100,6 +101,15 @@ def test_an_adapter_that_breaks_the_protocol_gives_no_verdict(mode: str, words: 
     assert done.returncode in (3, 4), (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr and " 0 pass" in done.stdout
     assert words in (report / "report.json").read_text()
+
+
+def test_the_clock_of_an_adapter_may_be_slower_since_its_last_frame_alone() -> None:
+    """A frame that took longer than those before it was on the wire earlier, by what its stamp says; only the drift is allowed."""
+    adapter = Adapter.__new__(Adapter)
+    adapter._behind_us = adapter._stamped_us = 0
+    first, second = 10**12, 10**12 + 10**6
+    assert adapter._when(500, first) == first
+    assert adapter._when(500 + 10**6 - 7000, second) == second - 7000 + _DRIFT_PPM
 
 
 def test_an_adapter_without_room_leaves_a_case_inconclusive() -> None:

@@ -13,7 +13,7 @@ from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.declaration import Declaration
 from fcvi.engine.deviation import Deviation
 from fcvi.engine.attachment import SETTLE_US, Dut, HostError, Notification, Reply
-from fcvi.dut.planes import Frames, NoControl, PlaneDut
+from fcvi.dut.planes import Frames, NoControl, PlaneDut, monotonic_us
 from fcvi.engine.pixit import Pixit, pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import run_variant
@@ -270,4 +270,13 @@ def test_only_a_device_that_was_stirred_is_waited_for() -> None:
     dut.advance(0)
     dut.advance(0)
     assert agent.asked == 3
+    dut.close()
+
+
+def test_the_time_of_a_case_begins_with_it() -> None:
+    dut = PlaneDut("stub", Silence(), Asked())
+    began_us = monotonic_us()
+    dut.reset({})
+    dut.advance(0)
+    assert 0 <= dut.now_us <= monotonic_us() - began_us
     dut.close()
