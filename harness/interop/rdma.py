@@ -3,6 +3,8 @@
 Neither is an oracle. Where one is known to do other than the text, its `rdma-KIND.toml` declares the deviation with its requirement
 and reason; the run notices a deviation that is gone as well as one that is new. The two lanes are never added up.
 A lane boots one guest for two Queue Pairs on one device; `--pair` boots two, joined by a private socket, for an agent in each.
+`--loss` joins the two by a relay of our own (`rdma_relay.py`) that loses, doubles, delays and damages frames, by a seed. It runs
+the variants of `rdma-loss.cases`, and then the steps of `rdma_cut.py`, which cut the link. IMAGES/KIND-loss.pcap has what passed.
 
 Without `--all` a lane runs the variants of `rdma-KIND.cases`: of each case one at least, and those that show the recorded
 deviations. `rdma_choose.py` writes that list from the report of a run of all. With `--all` those that end the guest's kernel are
@@ -28,7 +30,7 @@ import time
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from . import rdma_smoke, rdma_vm
+from . import rdma_cut, rdma_relay, rdma_smoke, rdma_vm
 
 KINDS = ("rxe", "siw")
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +71,10 @@ _SANITIZED = 1  # what ASan makes of it
 DEVIATIONS = {kind: _HERE / f"rdma-{kind}.toml" for kind in KINDS}
 #: What is added to them where the agent takes the second data path.
 EXTENDED = {kind: _HERE / f"rdma-{kind}-extended.toml" for kind in KINDS}
+LOSS = rdma_relay.Harm(drop=4, double=4, delay=4, damage=2)
+LOSS_CASES = _HERE / "rdma-loss.cases"
+#: Deviations that loss brings to light, added to the others.
+LOSS_DEVIATIONS = {kind: _HERE / f"rdma-{kind}-loss.toml" for kind in KINDS}
 CASES = {kind: _HERE / f"rdma-{kind}.cases" for kind in KINDS}
 
 
@@ -94,9 +100,9 @@ def image(images: Path, kinds: Sequence[str], *programs: Path, overlay: str = "p
 
 @contextlib.contextmanager
 def guests(
-    images: Path, kind: str, count: int, overlay: str = "programs.gz", memory_mb: int = 256
+    images: Path, kind: str, count: int, overlay: str = "programs.gz", memory_mb: int = 256, relayed: bool = False
 ) -> Iterator[list[rdma_vm.Guest]]:
-    """So many guests that are up. GuestError: one did not come up."""
+    """So many guests that are up. GuestError: one did not come up. relayed: the two are up when somebody joins them."""
     if shutil.which(rdma_vm.QEMU) is None:
         raise Skipped(f"there is no {rdma_vm.QEMU}")
     if kind == "siw" and not list(images.glob("siw-*.ko")):
@@ -105,7 +111,7 @@ def guests(
     with tempfile.TemporaryDirectory(prefix="fcvi-rdma.") as scratch:
         try:
             for end in range(count):
-                running.append(rdma_vm.Guest(images, Path(scratch), kind, end if count > 1 else None, memory_mb, overlay))
+                running.append(rdma_vm.Guest(images, Path(scratch), kind, end if count > 1 else None, memory_mb, overlay, relayed))
             for guest in running:
                 guest.wait_ready()
             yield running
@@ -114,10 +120,10 @@ def guests(
                 guest.end()
 
 
-def chosen(kind: str) -> str:
-    """The variants of a lane that does not run all."""
-    lines = (line.partition("#")[0].strip() for line in CASES[kind].read_text().splitlines())
-    return ",".join(line for line in lines if line)
+def chosen(kind: str, loss: bool = False) -> str:
+    """The variants of a lane that does not run all. In the list for loss a line may name the one kind that it is for."""
+    lines = (line.partition("#")[0].split() for line in (LOSS_CASES if loss else CASES[kind]).read_text().splitlines())
+    return ",".join(words[0] for words in lines if words and kind in (words[1:] or [kind]))
 
 
 def verdicts(report: Path, kind: str) -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -136,15 +142,15 @@ def verdicts(report: Path, kind: str) -> tuple[dict[str, str], dict[str, list[st
     return words, lost
 
 
-def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequence[str] = (), extended: bool = False) -> int:
-    """The cases of verbs through these agents. The status of the run."""
+def cases(paths: list[Path], kind: str, select: str, report: Path, more: Sequence[str] = (), added: Sequence[Path] = ()) -> int:
+    """The cases of verbs through these agents. The status of the run. added: files of deviations beside those of the kind."""
     left_out = (*LEFT_OUT[kind], *(UNDECIDED[kind] if len(paths) == 1 else ()))
     select = ",".join([select, *(f"not {case}" for case in left_out)])
     words = [str(ROOT / "build/fcvi"), "run", "--dut", "verbs", "--select", select, "--report", str(report), "--progress", "never",
              "--rpc-timeout", str(_RPC_S), *more]  # fmt: skip
     for option, path in zip(("--agent", "--agent2"), paths):
         words += [option, f"unix:{path}"]
-    declared = [file for file in (DEVIATIONS[kind], *([EXTENDED[kind]] if extended else [])) if file.exists()]
+    declared = [file for file in (DEVIATIONS[kind], *added) if file.exists()]
     if declared:
         pics = paths[0].parent / "pics.toml"
         pics.write_text("".join(file.read_text() for file in declared))
@@ -209,15 +215,19 @@ def show(images: Path, kind: str) -> int:
 
 def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, report: Path) -> int:
     """One boot: what has to work at all, then the cases. 0 when all is as recorded."""
-    count = 2 if args.pair else 1
+    count = 2 if args.pair or args.loss else 1
     name = f"{kind}, {count} guest{'s' * (count > 1)}"
-    select = args.select if args.select is not None else "VERBS.*" if args.all or args.pair else chosen(kind)
+    whole = args.all or args.pair and not args.loss
+    select = args.select if args.select is not None else "VERBS.*" if whole else chosen(kind, args.loss)
     began = time.monotonic()
-    with guests(images, kind, count, overlay, _SAN_MB if overlay == "san.gz" else _MB) as running:
+    with (
+        guests(images, kind, count, overlay, _SAN_MB if overlay == "san.gz" else _MB, args.loss) as running,
+        joined(images, kind, running[0].where, args) as link,
+    ):
         where = running[0].where
         up = time.monotonic() - began
         paths = [where / f"agent{i}" for i in range(count)]
-        command = "fcvi-verbs-agent" + " --extended" * args.extended
+        command = "fcvi-verbs-agent" + " --extended" * args.extended + " --lossy" * args.loss
         relays = [rdma_vm.Relay(guest, path, command) for guest, path in zip(running, paths)]
         try:
             for line in rdma_smoke.smoke([str(path) for path in paths]):
@@ -226,9 +236,21 @@ def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, re
             print(f"interop-rdma: {name}: {error!r}\n{running[0].console()}", file=sys.stderr)
             return 1
         sys.stdout.flush()
-        more = [*(("--r-a-tov", args.r_a_tov) if args.r_a_tov else ()), *(("--quiet",) if args.boots > 1 else ())]
-        status = cases(paths, kind, select, report, more, args.extended) if select else 0
-        if select and count == 1:
+        if link is not None:
+            link.harms(rdma_relay.harm_of(args))
+        # what fails with loss has waited for 16 s already
+        tov = args.r_a_tov or ("500" if args.loss else None)
+        more = [*(("--r-a-tov", tov) if tov else ()), *(("--quiet",) if args.boots > 1 else ())]
+        added = [*([EXTENDED[kind]] if args.extended else []), *([LOSS_DEVIATIONS[kind]] if args.loss else [])]
+        status = cases(paths, kind, select, report, more, added) if select else 0
+        if status == 1 and only_undeclared(report, kind, args.select is not None or args.loss):
+            status = 0
+        if link is not None:
+            print(f"interop-rdma: {name}: {link.harm.words()}: {link.said()}", flush=True)
+            link.harms(rdma_relay.Harm())
+            print(f"interop-rdma: {name}: the link is cut:", flush=True)
+            status = rdma_cut.steps(kind, [str(path) for path in paths], link) or status
+        if select and count == 1 and args.select is None:
             how = frozenset({_SEGMENTATION, _SANITIZED} if args.san else {_SEGMENTATION})
             status = ends_the_agent(relays[0], paths[0], kind, args.all, how) or status
         for guest in running:
@@ -241,6 +263,31 @@ def one_boot(images: Path, kind: str, args: argparse.Namespace, overlay: str, re
         print(f"interop-rdma: {name}: {'as recorded' if status == 0 else f'not as recorded (status {status})'}; "
               f"up after {up:.0f} s, {time.monotonic() - began:.0f} s in all", flush=True)  # fmt: skip
         return 0 if status == 0 else 1
+
+
+def only_undeclared(report: Path, kind: str, part: bool) -> bool:
+    """Whether a run fails by nothing but declared deviations that did not occur, and need not: a race of the provider, or any where
+    a part of the cases ran, which need not show it."""
+    if not (report / "report.json").exists():
+        return False
+    told = json.loads((report / "report.json").read_text())
+    absent = {one["requirement"] for one in told["deviations"] if one["status"] == "absent"}
+    return not told["summary"]["fail"] and (part or absent <= set(RACES.get(kind, {})))
+
+
+@contextlib.contextmanager
+def joined(images: Path, kind: str, where: Path, args: argparse.Namespace) -> Iterator[rdma_relay.Link | None]:
+    """The relay between two guests, where one is wanted; what passed is kept."""
+    if not args.loss:
+        yield None
+        return
+    link = rdma_relay.Link(where)
+    try:
+        yield link
+    finally:
+        link.close()
+        for ending in ("pcap", "harm"):
+            shutil.copyfile(where / f"link.{ending}", images / f"{kind}-loss.{ending}")
 
 
 def counted(boots: list[dict[str, str]]) -> dict[str, dict[str, int]]:
@@ -279,7 +326,7 @@ def lane(images: Path, kind: str, args: argparse.Namespace, overlay: str) -> int
     """As many boots as are wanted. 0 when each is as recorded and all have the same verdicts."""
     boots: list[dict[str, str]] = []
     lost: list[dict[str, list[str]]] = []
-    status, count = 0, 2 if args.pair else 1
+    status, count = 0, "loss" if args.loss else 2 if args.pair else 1
     report = images / f"report-{kind}-{count}"
     for _ in range(args.boots):
         shutil.rmtree(report, ignore_errors=True)  # a boot that makes none must not be told by that of another
@@ -313,12 +360,18 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="every variant, not those of rdma-KIND.cases alone")
     parser.add_argument("--boots", type=positive, default=1, metavar="N", help="boot so often, and compare the verdicts")
     parser.add_argument("--pair", action="store_true", help="two guests, joined by a private socket, and every variant")
+    parser.add_argument("--loss", action="store_true", help="two guests, joined by a relay that harms frames")
+    rdma_relay.add_rates(parser, LOSS)
     parser.add_argument("--shows", action="store_true", help="the programs that show the deviations without the suite, and no case")
     parser.add_argument("--san", action="store_true", help="the agent that is built with ASan and UBSan")
     parser.add_argument("--extended", action="store_true", help="the agent posts by ibv_wr_* and polls by ibv_start_poll")
     parser.add_argument("--select", help="these cases; '' for none")
     parser.add_argument("--r-a-tov", metavar="MS", help="as that of fcvi run; then no case is tried again, however busy the host")
     args = parser.parse_args(words)
+    try:
+        rdma_relay.harm_of(args)
+    except ValueError as why:
+        parser.error(str(why))
     status, skipped = 0, False
     try:
         overlay = "san.gz" if args.san else "programs.gz"

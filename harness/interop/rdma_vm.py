@@ -27,10 +27,10 @@ class GuestError(Exception):
 
 
 class Guest:
-    """One guest. `end` is its place on a link of two; alone it is on a network of its own."""
+    """One guest. `end` is its place on a link of two, which a relay may be; alone it is on a network of its own."""
 
     def __init__(self, images: Path, where: Path, kind: str, end: int | None = None, memory_mb: int = _MEMORY_MB,
-                 overlay: str = "programs.gz") -> None:  # fmt: skip
+                 overlay: str = "programs.gz", relayed: bool = False) -> None:  # fmt: skip
         self.where = where
         self.name = f"guest{end or 0}"
         self.address = f"10.9.0.{(end or 0) + 1}"
@@ -38,12 +38,15 @@ class Guest:
         initrd.write_bytes((images / "base.gz").read_bytes() + (images / overlay).read_bytes())
         net = "user,id=n0,restrict=on"
         if end is not None:
-            net = f"dgram,id=n0,local.type=unix,local.path={where}/net{end},remote.type=unix,remote.path={where}/net{1 - end}"
+            other = f"relay{end}" if relayed else f"net{1 - end}"
+            net = f"dgram,id=n0,local.type=unix,local.path={where}/net{end},remote.type=unix,remote.path={where}/{other}"
         command = [
             QEMU, "-accel", "tcg", "-m", str(memory_mb), "-smp", "1", "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-kernel", str(images / "vmlinuz"), "-initrd", str(initrd),
             # without no_timer_check the kernel gives up on a host that is too busy to give it its ticks
-            "-append", f"console=ttyS0 quiet no_timer_check oops=panic panic=-1 fcvi.kind={kind} fcvi.address={self.address}",
+            "-append", f"console=ttyS0 quiet no_timer_check oops=panic panic=-1 fcvi.kind={kind} fcvi.address={self.address}"
+            # siw gives its peer up after 13 s, and an attempt to connect after 7 s: not after 15 minutes and two
+            + " sysctl.net.ipv4.tcp_retries2=5 sysctl.net.ipv4.tcp_syn_retries=2" * relayed,
             "-netdev", net, "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:fc:01:0{end or 0}",
             "-object", f"filter-dump,id=f0,netdev=n0,file={where}/{self.name}.pcap,maxlen=65535",
             "-chardev", f"file,id=c0,path={where}/{self.name}.log", "-serial", "chardev:c0",

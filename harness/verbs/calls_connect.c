@@ -12,6 +12,7 @@
 enum {
     BACKLOG = 64,
     RETRIES = 7,
+    RETRIES_LOSSY = 6, /* rxe takes 7 for ever */
     RNR_RETRIES = 1,
     PATIENCE_US = 5 * 1000 * 1000,
     STALE_CONNECTION = 10,
@@ -75,7 +76,7 @@ struct attempt {
     int error;        /* of a call, or why the event is no success */
 };
 
-static void read_attempt(struct params *p, struct attempt *a)
+static void read_attempt(const struct verbs *v, struct params *p, struct attempt *a)
 {
     memset(a, 0, sizeof *a);
     a->param.initiator_depth = (uint8_t)params_number(p, "ord", UINT8_MAX, true, 1);
@@ -85,7 +86,7 @@ static void read_attempt(struct params *p, struct attempt *a)
         a->param.private_data = a->data;
     }
     a->param.flow_control = 1;
-    a->param.retry_count = RETRIES;
+    a->param.retry_count = v->devices->lossy ? RETRIES_LOSSY : RETRIES;
     a->param.rnr_retry_count = RNR_RETRIES;
     a->access_given = params_has(p, "access");
     a->access = words_flags(p, "access", words_access, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
@@ -221,8 +222,10 @@ static bool resolve(struct verbs *v, struct attempt *a, struct sockaddr_storage 
         from = a->qp->device->at;
     if (channel == NULL)
         return did(a, -1);
-    return did(a, rdma_create_id(channel, &a->c->id, a->c, RDMA_PS_TCP)) &&
-           did(a, rdma_resolve_addr(a->c->id,
+    if (!did(a, rdma_create_id(channel, &a->c->id, a->c, RDMA_PS_TCP)))
+        return false;
+    connection_is_lossy(v, a->c->id);
+    return did(a, rdma_resolve_addr(a->c->id,
                                     from.ss_family == to->ss_family ? (struct sockaddr *)(void *)&from : NULL,
                                     (struct sockaddr *)(void *)to, ms)) &&
            comes(a, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_RESOLVED) &&
@@ -276,7 +279,7 @@ json_t *verb_connect(struct verbs *v, struct params *p)
     struct attempt a;
     struct outcome o;
     json_t *result = NULL;
-    read_attempt(p, &a);
+    read_attempt(v, p, &a);
     struct sockaddr_storage to = read_address(p);
     a.qp = things_take(v, p, "qp", KIND_QP);
     a.c = a.qp != NULL && p->why[0] == '\0' ? connection_new(v, p) : NULL;
@@ -300,6 +303,7 @@ json_t *verb_connect(struct verbs *v, struct params *p)
 /* With InfiniBand the QP is ready before the other end hears of it. */
 static bool accept_it(struct verbs *v, struct attempt *a)
 {
+    connection_is_lossy(v, a->c->id);
     if (connection_is_iwarp(a->qp))
         choose_rights(v, a);
     else if (!to_init(v, a) || !move(v, a, IBV_QPS_RTR, true) || !move(v, a, IBV_QPS_RTS, true))
@@ -312,7 +316,7 @@ json_t *verb_accept(struct verbs *v, struct params *p)
     struct attempt a;
     struct outcome o;
     json_t *result = NULL;
-    read_attempt(p, &a);
+    read_attempt(v, p, &a);
     a.qp = things_take(v, p, "qp", KIND_QP);
     struct thing *request = a.qp != NULL ? things_take_out(v, p, "request", KIND_REQUEST) : NULL;
     if (request != NULL && p->why[0] == '\0') {

@@ -192,6 +192,13 @@ bool connection_is_iwarp(const struct thing *qp)
     return qp->qp->context->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
+void connection_is_lossy(const struct verbs *v, struct rdma_cm_id *id)
+{
+    uint8_t exponent = 17; /* of 4.096 us */
+    if (v->devices->lossy)
+        (void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
+}
+
 bool connection_is_init(const struct thing *qp)
 {
     struct ibv_qp_init_attr init;

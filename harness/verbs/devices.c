@@ -158,6 +158,13 @@ static json_t *pics_of(const struct device *d, bool cm)
                      "cm", cm, "threads", 1);
 }
 
+void devices_are_lossy(struct devices *d)
+{
+    d->lossy = true;
+    for (size_t i = 0; i < d->count; i++)
+        json_object_set_new(d->at[i].pics, "lossy", json_true());
+}
+
 /* ---- which there are ---- */
 
 static struct ibv_device *in_list(struct ibv_device **list, const char *name)

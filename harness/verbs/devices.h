@@ -23,12 +23,16 @@ struct devices {
     struct device at[DEVICES];
     size_t count;
     struct ibv_device **list;
+    bool lossy; /* the link to the other end loses frames */
 };
 
 /** Finds those that are named, or the first of all. False with one line in why. */
 bool devices_find(struct devices *d, const char *const *names, size_t count, const char *address, char *why,
                   size_t size);
 void devices_free(struct devices *d);
+/** The link between the ends loses, doubles, delays and damages frames: hello says so, and connections are
+ * made for it. */
+void devices_are_lossy(struct devices *d);
 /** The device of this name among all of the machine; NULL: none. */
 const struct device *devices_named(const struct devices *d, const char *name);
 json_t *devices_names(const struct devices *d);

@@ -7,14 +7,16 @@
 #include <sys/resource.h>
 
 static const char usage[] =
-    "usage: fcvi-verbs-agent [--device NAME] [--address ADDR] [--extended] [--token FILE] [--idle SECONDS]\n"
-    "                        [unix:PATH | tcp:HOST:PORT]\n"
+    "usage: fcvi-verbs-agent [--device NAME] [--address ADDR] [--extended] [--lossy] [--token FILE]\n"
+    "                        [--idle SECONDS] [unix:PATH | tcp:HOST:PORT]\n"
     "The upper tester for RDMA verbs: the control part of the DUT protocol over libibverbs and librdmacm, "
     "in\n"
     "real time. Without an address to serve at it serves standard input and output. NAME is an RDMA device\n"
     "(ibv_devices lists them; default: the first); given twice it names the devices of both ends.\n"
     "--address: the address of the first device; without it the first that librdmacm finds on it.\n"
     "--extended: posts by ibv_wr_* and polls by ibv_start_poll, the second data path of a provider.\n"
+    "--lossy: the link between the ends loses frames; the suite gives more time, and what is lost is sent "
+    "again sooner.\n"
     "--without-device: serves although the machine has no RDMA device; every verb fails.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
@@ -26,7 +28,7 @@ static const char statuses[] =
 struct options {
     const char *names[DEVICES], *address, *fault;
     size_t count;
-    bool without, extended;
+    bool without, extended, lossy;
     struct devices devices;
     const struct layer *layer;
 };
@@ -72,8 +74,12 @@ static bool read_options(int argc, char **argv, struct serve *s, struct options 
 {
     int at = 1;
     while (at < argc && strncmp(argv[at], "--", 2) == 0) {
-        if (strcmp(argv[at], "--without-device") == 0 || strcmp(argv[at], "--extended") == 0) {
-            *(argv[at][2] == 'w' ? &o->without : &o->extended) = true;
+        bool *flag = strcmp(argv[at], "--without-device") == 0 ? &o->without
+                     : strcmp(argv[at], "--extended") == 0     ? &o->extended
+                     : strcmp(argv[at], "--lossy") == 0        ? &o->lossy
+                                                               : NULL;
+        if (flag != NULL) {
+            *flag = true;
             at++;
             continue;
         }
@@ -132,6 +138,8 @@ int main(int argc, char **argv)
         devices_free(&o.devices);
         return 3;
     }
+    if (o.lossy)
+        devices_are_lossy(&o.devices);
     int status = serve_run(&s);
     devices_free(&o.devices);
     return status;

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional
 
 from fcvi.engine.attachment import DutError
 
-from .sets import FLUSHED, OPCODES, STATUSES, SUCCESS
+from .sets import FLUSHED, GIVEN_UP, OPCODES, STATUSES, SUCCESS
 
 if TYPE_CHECKING:
     from .scenario import Verbs
@@ -173,6 +173,8 @@ class Account:
             t.notice("6.1.1-07", f"qp_num in a WC with {wc.status}", wc.qp_num, qp.qp_num, "B38")
         if wr.lost:  # of a stream before this one
             return wr
+        if wc.status in GIVEN_UP:
+            t.give_up(f"{wc.status} of a {wr.opcode}")
         if wc.flushed:
             self._flush(wr, qp)
         else:

@@ -17,6 +17,12 @@ from .sets import DEAD, QP_EVENTS, RESOURCE
 HOLDS_PRIMITIVES = True  # a check is that of whoever called (proof.py)
 _PREFIX = "VERBS-"
 _ENDS = ("first", "second")
+_LOSSY = 8  # times as long on a link that loses frames, which a provider sends again
+#: What an account finds, and no loss of frames excuses: a WR done twice, or never asked for; another order, CQ, QP or opcode.
+_NO_LOSS = frozenset(_PREFIX + row for row in (
+    "6.1.1-05", "6.1.1-07", "6.2.4-04", "7.6.3-05", "8.1.3.1-01", "8.2.2-02", "8.2.4-04", "8.3.1-01", "9.3.2.1-02", "9.3.2.1-03",
+    "9.3.2.1-04",
+))  # fmt: skip
 #: What makes an object: the call that ends it, and the attribute that tells how many the device can have (5.1.3).
 OBJECTS = {
     "verbs.AllocatePd": ("verbs.DeallocatePd", "max_pd"), "verbs.CreateCq": ("verbs.DestroyCq", "max_cq"),
@@ -80,6 +86,7 @@ class Verbs(Scenario):
         self._levels = _strict(self._levels)
         self.told: list[Told] = []
         self.account = Account(self)
+        self._given_up: Optional[tuple[int, str]] = None  # findings before the link was given up, and how that was told
         self.counted: list[Call] = []  # that make or end objects of which a device has a number
         asked = self.start("agent.devices")  # a call, so that the evidence has the answer
         self.finished(asked)
@@ -105,8 +112,18 @@ class Verbs(Scenario):
 
     @property
     def bound_us(self) -> int:
-        """What has to happen happens within this time (2 s unless the PIXIT says otherwise)."""
-        return 4 * self.pixit.r_a_tov_us
+        """What has to happen happens within this time (2 s unless the PIXIT says otherwise; longer where frames are lost)."""
+        return 4 * self.pixit.r_a_tov_us * (_LOSSY if self.lossy else 1)
+
+    @property
+    def connects_us(self) -> int:
+        """So long may an attempt to connect take."""
+        return 5_000_000 * self.pixit.slower * (_LOSSY if self.lossy else 1)
+
+    @property
+    def lossy(self) -> bool:
+        """Whether the link between the ends loses frames."""
+        return bool(self.pics["lossy"])
 
     @property
     def quiet_us(self) -> int:
@@ -119,6 +136,17 @@ class Verbs(Scenario):
         return 120 * self.pixit.r_a_tov_us
 
     # ---- judging ----
+
+    def give_up(self, how: str) -> None:
+        """A provider has told that its peer does not answer any more."""
+        if self.lossy and self._given_up is None:
+            self._given_up = len(self.findings), how
+
+    def reconsider(self) -> None:
+        """What was found after the link was given up may come of that, but for what no loss excuses."""
+        before, how = self._given_up or (len(self.findings), "")
+        if how and not any(k < before or f.requirement in _NO_LOSS for k, f in enumerate(self.findings) if f.erratum is None):
+            self.doubt = f"the link that loses frames was given up ({how})"
 
     def judges(self, requirement: str) -> bool:
         """Whether the condition of a row holds here."""

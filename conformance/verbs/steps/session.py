@@ -20,6 +20,7 @@ _GUARD = 64
 _FEW_CQS = 16  # of a device: below that each QP has one for both of its queues
 _PART = 1 << 20  # of a pattern: a longer one takes an agent longer than an answer may
 _WRAP = (1 << 64) - 1
+_UNANSWERED = (None, "UNREACHABLE")  # what an attempt comes to whose messages are lost
 
 
 def hex64(number: int) -> str:
@@ -662,7 +663,7 @@ def join(a: Qp, b: Qp, *, ord: int = 4, ird: int = 4, answer: Optional[tuple[int
         ord, ird = min(ord, a.node.attr("max_qp_init_rd_atom")), min(ird, a.node.attr("max_qp_rd_atom"))
     mine, others = ({} if given is None else {"access": list(given)} for given in (access, theirs))
     before = len(t.told)
-    limit = 5_000_000 * t.pixit.slower
+    limit = t.connects_us
     asking = a.node.start("Connect", qp=a.qp, address=b.node.end.address, port=port, ord=ord, ird=ird, Timeout=limit, **mine)
 
     def requests() -> list[Told]:
@@ -692,6 +693,8 @@ def _count(told: Told, name: str) -> int:
 def connect(a: Qp, b: Qp, row: str = "6.2.1.2-01", **other: Any) -> Joined:
     """A connection that has to come about."""
     made = join(a, b, **other)
+    if a.t.lossy and not made.established and made.active.result().get("event") in _UNANSWERED:
+        a.t.lack(f"no connection came about over the link that loses frames: {made.said}")
     a.t.demand(made.established, row, "a connection to an end that listens and accepts", made.said, "ESTABLISHED at both ends")
     return made
 

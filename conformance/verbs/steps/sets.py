@@ -27,6 +27,8 @@ SINK = LOCAL | REFUSED_IWARP - {SUCCESS}
 REFUSED_IB = frozenset("REM_ACCESS_ERR REM_OP_ERR REM_INV_REQ_ERR".split())
 #: Of the initiator of a Send that the peer's Receive cannot take, on IB.
 UNFIT_IB = frozenset("REM_OP_ERR REM_INV_REQ_ERR".split())
+#: Of an initiator that has sent again as often as it may.
+GIVEN_UP = frozenset({"RETRY_EXC_ERR"})
 NO_RECEIVE_IB = frozenset({"RNR_RETRY_EXC_ERR"})
 
 # Asynchronous events (B53).

@@ -108,6 +108,7 @@ def test_every_option_of_the_documents_exists_in_the_parser() -> None:
     others = {
         "--only", "--device", "--cases", "--version", "--help", "--rounds", "--build", "--flags", "--check", "--exec", "--jobs",
         "--token", "--idle", "--faults", "--without-device", "--address", "--all", "--boots", "--shows", "--pair", "--lacking",
+        "--loss", "--lossy", "--drop", "--double", "--delay", "--damage",
     }  # fmt: skip
     for path in DOCUMENTS[:1] + DOCUMENTS[2:]:
         for words in re.findall(r"`(--[a-z][\w-]*)", path.read_text(encoding="utf-8")):
