@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional
 from .rdma_relay import Link
 from .rdma_smoke import Agent, End, connect
 
-_CUT_S = 1.3  # long enough for a second try of rxe (0.5 s each) and of TCP, and too short to be given up
+_CUT_S = 1.3  # long enough for a second try of rxe (0.3 s each) and of TCP, and too short to be given up
 _AGAIN_S = 30.0  # what was held up arrives; TCP waits twice as long each time
 _GIVEN_UP_S = 60.0
 _QUIET_S = 1.0
@@ -247,7 +247,7 @@ def steps(kind: str, paths: list[str], link: Link) -> int:
         for step in STEPS:
             broken = one(step, agents, hellos, link)
             status |= broken is None
-            told = {(step.__name__, row): what for row, what in broken or ()}
+            told = {(step.__name__, row): what for row, what in reversed(broken or ())}  # of each row the first
             recorded = {key for key in RECORDED[kind] if key[0] == step.__name__}
             for key, what in told.items():
                 word = f"as recorded: {RECORDED[kind][key]}" if key in recorded else "BROKEN"

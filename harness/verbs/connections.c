@@ -194,7 +194,7 @@ bool connection_is_iwarp(const struct thing *qp)
 
 void connection_is_lossy(const struct verbs *v, struct rdma_cm_id *id)
 {
-    uint8_t exponent = 17; /* of 4.096 us */
+    uint8_t exponent = 16; /* of 4.096 us */
     if (v->devices->lossy)
         (void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
 }
