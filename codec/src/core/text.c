@@ -101,6 +101,38 @@ void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size)
         fcvi_say(t, " (%zu bytes 00h follow)", size - shown);
 }
 
+static void json_of_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size,
+                          const struct fcvi_value_words *w)
+{
+    fcvi_say(t, "\"bits\":null,\"value\":\"");
+    fcvi_say_hex(t, bytes, size);
+    fcvi_say(t, w->length > 0 ? "\",\"text\":\"" : "\",\"text\":null");
+    for (size_t i = 0; i < w->length; i++)
+        fcvi_say(t, w->words[i] == '"' || w->words[i] == '\\' ? "\\%c" : "%c", w->words[i]);
+    fcvi_say(t, w->length > 0 ? "\"" : "");
+}
+
+void fcvi_say_json(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v,
+                   const struct fcvi_value_words *w)
+{
+    enum { EXACT = 53 }; /* bits of a number that every JSON reader keeps */
+    fcvi_say(t, "{\"name\":\"%s\",\"structure\":\"%s\",", field->name, w->structure);
+    fcvi_say(t, w->within != NULL ? "\"within\":\"%s\"," : "\"within\":null,", w->within);
+    fcvi_say(t, "\"byte\":%u,\"size\":%u,", v->base + field->byte, field->size);
+    if (field->kind == FCVI_F_BLOB) {
+        json_of_bytes(t, v->bytes, field->size, w);
+    } else {
+        fcvi_say(t, "\"bits\":\"%u-%u\",", field->hi, field->lo);
+        /* the field decides, not its value: a reader meets one type */
+        if (field->hi - field->lo < EXACT)
+            fcvi_say(t, "\"value\":%" PRIu64 ",", v->u);
+        else
+            fcvi_say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
+        fcvi_say(t, w->meaning != NULL ? "\"text\":\"%s\"" : "\"text\":null", w->meaning);
+    }
+    fcvi_say(t, ",\"clause\":\"%s\"}", field->clause);
+}
+
 /* The line has so many parts that they are put together in place; the digits are written backwards. */
 void fcvi_say_field(struct fcvi_text *t, const struct fcvi_field *field, unsigned base)
 {

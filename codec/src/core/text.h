@@ -2,6 +2,7 @@
 #ifndef FCVI_CODEC_TEXT_H
 #define FCVI_CODEC_TEXT_H
 
+#include <fcvi/codec.h>
 #include <fcvi/table.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,18 @@ void fcvi_say_number(struct fcvi_text *t, const struct fcvi_field *field, uint64
 
 /** Say a byte string; the zeros that end a long one are counted. */
 void fcvi_say_bytes(struct fcvi_text *t, const uint8_t *bytes, size_t size);
+
+/** What a value is beside its number or its bytes. within: the field that its structure is, as FCVI_LOC_ADDR
+ * is a FCVI_NET_ADDRESS; NULL: it stands for itself. meaning: of the number; NULL: none. words: of the bytes.
+ */
+struct fcvi_value_words {
+    const char *structure, *within, *meaning, *words;
+    size_t length; /* of words; 0: they are none */
+};
+
+/** Say a value as JSON. */
+void fcvi_say_json(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v,
+                   const struct fcvi_value_words *w);
 
 /** Say where the field lies, and its name, in columns: byte, or byte.bits where the field is a part of its
  * bytes. */

@@ -29,18 +29,6 @@ static const struct ids rules[] = {
                                  "FCVI-6.13.1-02"},
 };
 
-static bool is_in(uint8_t iu, unsigned ius)
-{
-    return ius >> iu & 1u;
-}
-
-static void zero(struct fcvi_findings *f, struct fcvi_place place, uint64_t seen, const char *id,
-                 const char *message)
-{
-    if (id != NULL && seen != 0)
-        fcvi_report(f, place, seen, FCVI_BREACH(id, message, 0));
-}
-
 /* ---- FCVI_HANDLE (5.9.2) ---- */
 
 static void check_handle(const struct fcvi_frame *frame, struct fcvi_findings *f)
@@ -53,7 +41,7 @@ static void check_handle(const struct fcvi_frame *frame, struct fcvi_findings *f
     if (frame->iu == FCVI_IU_CONNECT_RESP1 && seen != FCVI_UNASSIGNED)
         fcvi_report(f, place, seen,
                     FCVI_BREACH("FCVI-5.3.2-07", "FCVI_HANDLE is not yet assigned here", FCVI_UNASSIGNED));
-    if (is_in(frame->iu, FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP) && seen == FCVI_UNASSIGNED)
+    if (fcvi_iu_is_in(frame->iu, FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP) && seen == FCVI_UNASSIGNED)
         fcvi_report(f, place, seen,
                     FCVI_BREACH_IN_WORDS("FCVI-5.9.2-03", "a Message IU has no Endpoint's handle",
                                          "a handle other than FFFFFFFFh"));
@@ -92,17 +80,19 @@ struct fcvi_rule fcvi_reason_rule(uint8_t reason, bool connect)
 static void check_status(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const uint8_t *dh = frame->dh;
-    bool disconnect = is_in(frame->iu, FCVI_IUS_DISCONNECT);
+    bool disconnect = fcvi_iu_is_in(frame->iu, FCVI_IUS_DISCONNECT);
     bool status = disconnect ? fcvi_DH_DISC_CONN_STS(dh) : fcvi_DH_CONN_STS(dh);
     if (!status) {
-        zero(f, FCVI_AT(BASE(frame), DH, FCVI_PARAMETER), fcvi_DH_FCVI_PARAMETER(dh),
-             rules[frame->iu].parameter, "FCVI_PARAMETER holds something although CONN_STS is zero");
+        fcvi_check_zero(f, FCVI_AT(BASE(frame), DH, FCVI_PARAMETER), fcvi_DH_FCVI_PARAMETER(dh),
+                        rules[frame->iu].parameter,
+                        "FCVI_PARAMETER holds something although CONN_STS is zero");
         return;
     }
     uint8_t reason = (uint8_t)fcvi_DH_Reason_Code(dh);
     struct fcvi_rule rule = fcvi_reason_rule(reason, !disconnect);
     /* E40: the monitor knows what it may repeat */
-    if (rule.cls == FCVI_VIOLATION && is_in(frame->iu, FCVI_BIT(CONNECT_RESP2) | FCVI_BIT(CONNECT_RESP3)))
+    if (rule.cls == FCVI_VIOLATION &&
+        fcvi_iu_is_in(frame->iu, FCVI_BIT(CONNECT_RESP2) | FCVI_BIT(CONNECT_RESP3)))
         rule = (struct fcvi_rule){
             FCVI_NOTICE,   rule.requirement,
             "E40",         "the Reason Code is reserved, unless it repeats that of the refusal",
@@ -122,10 +112,11 @@ static void check_message_flags(const struct fcvi_frame *frame, struct fcvi_find
     if (frame->iu == FCVI_IU_READ_RQST && fcvi_DH_IMM_DATA(dh))
         fcvi_report(f, FCVI_AT(base, DH, IMM_DATA), 1,
                     FCVI_BREACH("FCVI-6.6.2-04", "Immediate Data in an RDMA Read request", 0));
-    if (is_in(frame->iu, FCVI_IUS_MSG_RQST) && fcvi_DH_IMM_DATA(dh) && frame->iu != FCVI_IU_READ_RQST)
+    if (fcvi_iu_is_in(frame->iu, FCVI_IUS_MSG_RQST) && fcvi_DH_IMM_DATA(dh) && frame->iu != FCVI_IU_READ_RQST)
         return; /* the word is Immediate Data */
-    zero(f, FCVI_AT(base, DH, MSG_PARAMETER), fcvi_DH_MSG_PARAMETER(dh), rules[frame->iu].parameter, message);
-    if (!is_in(frame->iu, FCVI_IUS_MSG_RESP))
+    fcvi_check_zero(f, FCVI_AT(base, DH, MSG_PARAMETER), fcvi_DH_MSG_PARAMETER(dh),
+                    rules[frame->iu].parameter, message);
+    if (!fcvi_iu_is_in(frame->iu, FCVI_IUS_MSG_RESP))
         return;
     bool cause = fcvi_DH_TRANS_ERR(dh) || fcvi_DH_PROT_ERR(dh) || fcvi_DH_DESC_ERR(dh);
     if (cause && !fcvi_DH_RESP_ERR(dh))
@@ -147,8 +138,8 @@ static void check_connect_flags(const struct fcvi_frame *frame, struct fcvi_find
             fcvi_report(
                 f, FCVI_AT(base, DH, CONN_MODE), mode,
                 FCVI_BREACH_IN_WORDS("FCVI-T08-rsvd", "the connection mode has no meaning", "001b or 010b"));
-        zero(f, FCVI_AT(base, DH, MSG_PARAMETER), fcvi_DH_MSG_PARAMETER(dh), rules[frame->iu].parameter,
-             "FCVI_PARAMETER is not zero");
+        fcvi_check_zero(f, FCVI_AT(base, DH, MSG_PARAMETER), fcvi_DH_MSG_PARAMETER(dh),
+                        rules[frame->iu].parameter, "FCVI_PARAMETER is not zero");
         return;
     }
     bool empty = frame->iu == FCVI_IU_CONNECT_RESP2 || frame->iu == FCVI_IU_CONNECT_RESP3;
@@ -164,14 +155,14 @@ static void check_ids(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const uint8_t *dh = frame->dh;
     uint16_t base = BASE(frame);
-    bool setup = !is_in(frame->iu, FCVI_IUS_DISCONNECT) || fcvi_DH_CONN_SETUP_ABORT(dh);
+    bool setup = !fcvi_iu_is_in(frame->iu, FCVI_IUS_DISCONNECT) || fcvi_DH_CONN_SETUP_ABORT(dh);
     if (setup)
-        zero(f, FCVI_AT(base, DH, FCVI_MSG_ID), fcvi_DH_FCVI_MSG_ID(dh), rules[frame->iu].message_id,
-             "FCVI_MSG_ID is not zero in a Connection Setup");
-    zero(f, FCVI_AT(base, DH, FCVI_RMT_VA), fcvi_DH_FCVI_RMT_VA(dh), rules[frame->iu].rmt_va,
-         "FCVI_RMT_VA is not zero");
-    zero(f, FCVI_AT(base, DH, FCVI_RMT_VA_HANDLE), fcvi_DH_FCVI_RMT_VA_HANDLE(dh),
-         rules[frame->iu].rmt_va_handle, "FCVI_RMT_VA_HANDLE is not zero");
+        fcvi_check_zero(f, FCVI_AT(base, DH, FCVI_MSG_ID), fcvi_DH_FCVI_MSG_ID(dh),
+                        rules[frame->iu].message_id, "FCVI_MSG_ID is not zero in a Connection Setup");
+    fcvi_check_zero(f, FCVI_AT(base, DH, FCVI_RMT_VA), fcvi_DH_FCVI_RMT_VA(dh), rules[frame->iu].rmt_va,
+                    "FCVI_RMT_VA is not zero");
+    fcvi_check_zero(f, FCVI_AT(base, DH, FCVI_RMT_VA_HANDLE), fcvi_DH_FCVI_RMT_VA_HANDLE(dh),
+                    rules[frame->iu].rmt_va_handle, "FCVI_RMT_VA_HANDLE is not zero");
 }
 
 static void check_connection_id(const struct fcvi_frame *frame, struct fcvi_findings *f)
@@ -188,7 +179,7 @@ static void check_connection_id(const struct fcvi_frame *frame, struct fcvi_find
                     (struct fcvi_rule){FCVI_NOTICE, "FCVI-6.8.2-08", "E47",
                                        "FCVI_CONNECTION_ID is the value for an established connection",
                                        "a value other than zero", 0});
-    if (!is_in(frame->iu, FCVI_IUS_DISCONNECT) || fcvi_DH_CONN_SETUP_ABORT(dh) || id == 0)
+    if (!fcvi_iu_is_in(frame->iu, FCVI_IUS_DISCONNECT) || fcvi_DH_CONN_SETUP_ABORT(dh) || id == 0)
         return;
     static const char message[] = "FCVI_CONNECTION_ID is not zero for an established connection";
     if (frame->iu == FCVI_IU_DISCONNECT_RESP) /* it may repeat what it was sent */
@@ -209,7 +200,7 @@ static void check_payload(const struct fcvi_frame *frame, struct fcvi_findings *
     if (empty != NULL && frame->payload_length != 0)
         fcvi_report(f, place, frame->payload_length,
                     FCVI_BREACH_IN_WORDS(empty, "the IU has a payload", "an empty payload"));
-    bool connect = is_in(frame->iu, FCVI_IUS_CONNECT_RQST | FCVI_IUS_CONNECT_RESP1);
+    bool connect = fcvi_iu_is_in(frame->iu, FCVI_IUS_CONNECT_RQST | FCVI_IUS_CONNECT_RESP1);
     if (connect && fcvi_is_whole_iu(frame))
         fcvi_check_connect((enum fcvi_iu)frame->iu, frame->dh, frame->payload, frame->payload_length, base,
                            f);
@@ -242,18 +233,18 @@ void fcvi_check_device_header(const struct fcvi_frame *frame, struct fcvi_findin
             FCVI_BREACH_IN_WORDS("FCVI-5.9.3-01", "Table 1 has no such FCVI_OPCODE", "an opcode of Table 1"));
         return;
     }
-    bool connection = is_in(frame->iu, FCVI_IUS_CONNECTION);
+    bool connection = fcvi_iu_is_in(frame->iu, FCVI_IUS_CONNECTION);
     if (frame->dh_length < 32 && fcvi_iu_row((enum fcvi_iu)frame->iu)->dh_size == 32)
         return; /* words 4 to 7 are not there; check_header has said so */
     fcvi_check_reserved(FCVI_S_DH, (enum fcvi_iu)frame->iu, frame->dh, BASE(frame), f);
     check_handle(frame, f);
-    if (is_in(frame->iu, FCVI_IUS_DISCONNECT))
+    if (fcvi_iu_is_in(frame->iu, FCVI_IUS_DISCONNECT))
         check_status(frame, f);
     else if (connection)
         check_connect_flags(frame, f);
     else
         check_message_flags(frame, f);
-    if (!is_in(frame->iu, FCVI_IUS_DH16))
+    if (!fcvi_iu_is_in(frame->iu, FCVI_IUS_DH16))
         check_ids(frame, f);
     if (connection)
         check_connection_id(frame, f);

@@ -26,18 +26,6 @@ static const struct {
 
 #define BASE(frame) ((uint16_t)((frame)->dh - (frame)->fc))
 
-static bool is_in(uint8_t iu, unsigned ius)
-{
-    return ius >> iu & 1u;
-}
-
-static void zero(struct fcvi_findings *f, struct fcvi_place place, uint64_t seen, const char *id,
-                 const char *message)
-{
-    if (id != NULL && seen != 0)
-        fcvi_report(f, place, seen, FCVI_BREACH(id, message, 0));
-}
-
 /* Table 1: why a frame of TYPE 58h is no IU of this edition. */
 static void check_no_iu(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
@@ -69,7 +57,7 @@ static void check_table_1(const struct fcvi_frame *frame, struct fcvi_findings *
                     FCVI_BREACH(r_ctl, "R_CTL is not that of the IU", row->r_ctl));
     struct fcvi_place place = {"Payload", (uint16_t)(frame->payload - frame->fc),
                                (uint16_t)frame->payload_length, 0, 0};
-    zero(f, place, frame->payload_length, rules[frame->iu].no_payload, "the IU has no payload");
+    fcvi_check_zero(f, place, frame->payload_length, rules[frame->iu].no_payload, "the IU has no payload");
 }
 
 /* 5.7.4; the handle of RESP1 and RESP2 is open (R03) */
@@ -80,7 +68,7 @@ static void check_handle(const struct fcvi_frame *frame, struct fcvi_findings *f
     if (frame->iu == FCVI_IU_CONNECT_RQST && seen != FCVI_UNASSIGNED)
         fcvi_report(f, place, seen,
                     FCVI_BREACH("REV1-6.7-02", "VI_HANDLE is not yet assigned here", FCVI_UNASSIGNED));
-    if (is_in(frame->iu, FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP) && seen == FCVI_UNASSIGNED)
+    if (fcvi_iu_is_in(frame->iu, FCVI_IUS_MSG_RQST | FCVI_IUS_MSG_RESP) && seen == FCVI_UNASSIGNED)
         fcvi_report(f, place, seen,
                     FCVI_BREACH_IN_WORDS("REV1-5.7.4-02", "a Message IU has no VI's handle",
                                          "a handle other than FFFFFFFFh"));
@@ -110,13 +98,13 @@ static void check_parameter(const struct fcvi_frame *frame, struct fcvi_findings
     uint16_t base = BASE(frame);
     uint8_t iu = frame->iu;
     if (iu == FCVI_IU_READ_RQST)
-        zero(f, FCVI_AT(base, DH_REV1, IMM_DATA), fcvi_DH_REV1_IMM_DATA(dh), "REV1-6.5-02",
-             "Immediate Data in an RDMA Read request");
-    if (is_in(iu, FCVI_IUS_MSG_RQST) && iu != FCVI_IU_READ_RQST && fcvi_DH_REV1_IMM_DATA(dh))
+        fcvi_check_zero(f, FCVI_AT(base, DH_REV1, IMM_DATA), fcvi_DH_REV1_IMM_DATA(dh), "REV1-6.5-02",
+                        "Immediate Data in an RDMA Read request");
+    if (fcvi_iu_is_in(iu, FCVI_IUS_MSG_RQST) && iu != FCVI_IU_READ_RQST && fcvi_DH_REV1_IMM_DATA(dh))
         return;
-    if (!is_in(iu, FCVI_IUS_REV1_STATUS) || !fcvi_DH_REV1_CONN_ERR(dh)) {
-        zero(f, FCVI_AT(base, DH_REV1, NUMBER), fcvi_DH_REV1_NUMBER(dh), rules[iu].parameter,
-             "VI_PARAMETER holds something that no flag announces");
+    if (!fcvi_iu_is_in(iu, FCVI_IUS_REV1_STATUS) || !fcvi_DH_REV1_CONN_ERR(dh)) {
+        fcvi_check_zero(f, FCVI_AT(base, DH_REV1, NUMBER), fcvi_DH_REV1_NUMBER(dh), rules[iu].parameter,
+                        "VI_PARAMETER holds something that no flag announces");
         return;
     }
     uint64_t reason = fcvi_DH_REV1_Reason_Code(dh);
@@ -183,12 +171,12 @@ static void check_attributes(const uint8_t *a, uint16_t base, struct fcvi_findin
         fcvi_report(f, FCVI_AT(qos, QOS_REV1, Precedence), fcvi_QOS_REV1_Precedence(q),
                     FCVI_TOLERATED("REV1-B-01", "R13", "the Precedence is reserved in one order of its bits",
                                    FCVI_REV1_PRECEDENCE_PRIORITY));
-    zero(f, FCVI_AT(qos, QOS_REV1, MaxBandwidth), fcvi_QOS_REV1_MaxBandwidth(q), "REV1-B-02",
-         "MaxBandwidth is zero in this version");
-    zero(f, FCVI_AT(qos, QOS_REV1, MinBandwidth), fcvi_QOS_REV1_MinBandwidth(q), "REV1-B-02",
-         "MinBandwidth is zero in this version");
-    zero(f, FCVI_AT(qos, QOS_REV1, MaxDelay), fcvi_QOS_REV1_MaxDelay(q), "REV1-B-02",
-         "MaxDelay is zero in this version");
+    fcvi_check_zero(f, FCVI_AT(qos, QOS_REV1, MaxBandwidth), fcvi_QOS_REV1_MaxBandwidth(q), "REV1-B-02",
+                    "MaxBandwidth is zero in this version");
+    fcvi_check_zero(f, FCVI_AT(qos, QOS_REV1, MinBandwidth), fcvi_QOS_REV1_MinBandwidth(q), "REV1-B-02",
+                    "MinBandwidth is zero in this version");
+    fcvi_check_zero(f, FCVI_AT(qos, QOS_REV1, MaxDelay), fcvi_QOS_REV1_MaxDelay(q), "REV1-B-02",
+                    "MaxDelay is zero in this version");
     fcvi_check_reserved(FCVI_S_ATTRS_REV1, FCVI_IU_CONNECT_RQST, a, base, f);
     const size_t before = f->count;
     fcvi_check_reserved(FCVI_S_QOS_REV1, FCVI_IU_CONNECT_RQST, q, qos, f);
@@ -234,13 +222,13 @@ void fcvi_check_rev1(const struct fcvi_frame *frame, struct fcvi_findings *f)
     check_table_1(frame, f);
     fcvi_check_header_rev1(frame, f);
     check_handle(frame, f);
-    if (is_in(frame->iu, FCVI_IUS_REV1_RQST))
+    if (fcvi_iu_is_in(frame->iu, FCVI_IUS_REV1_RQST))
         check_mode(frame, f);
     check_parameter(frame, f);
     check_total(frame, f);
-    zero(f, FCVI_AT(BASE(frame), DH_REV1, VI_MSG_ID), fcvi_DH_REV1_VI_MSG_ID(frame->dh),
-         rules[frame->iu].no_msg_id, "VI_MSG_ID is zero in a connection setup");
+    fcvi_check_zero(f, FCVI_AT(BASE(frame), DH_REV1, VI_MSG_ID), fcvi_DH_REV1_VI_MSG_ID(frame->dh),
+                    rules[frame->iu].no_msg_id, "VI_MSG_ID is zero in a connection setup");
     fcvi_check_reserved(FCVI_S_DH_REV1, (enum fcvi_iu)frame->iu, frame->dh, BASE(frame), f);
-    if (is_in(frame->iu, FCVI_IUS_CONNECT_RQST | FCVI_IUS_CONNECT_RESP1) && fcvi_is_whole_iu(frame))
+    if (fcvi_iu_is_in(frame->iu, FCVI_IUS_CONNECT_RQST | FCVI_IUS_CONNECT_RESP1) && fcvi_is_whole_iu(frame))
         check_connect(frame, f);
 }

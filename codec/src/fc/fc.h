@@ -37,6 +37,12 @@ const char *fcvi_meaning(const struct fcvi_frame *frame, const struct fcvi_field
 
 /* ---- IUs ---- */
 
+/** Whether it is one of these: a bit for each. */
+static inline bool fcvi_iu_is_in(uint8_t iu, unsigned ius)
+{
+    return ius >> iu & 1u;
+}
+
 /** The IU of Rev 1.0 that a frame with a Device_Header is; FCVI_IU_NONE: none. */
 enum fcvi_iu fcvi_rev1_iu(const struct fcvi_frame *frame);
 

@@ -144,42 +144,6 @@ size_t fcvi_print_text(const struct fcvi_frame *frame, char *out, size_t capacit
     return t.length;
 }
 
-static void json_of_bytes(struct fcvi_text *t, const struct fcvi_field *field, const struct fcvi_value *v)
-{
-    char words[FCVI_WORDS_MAX];
-    size_t length = fcvi_words_of_bytes(v, words);
-    fcvi_say(t, "\"bits\":null,\"value\":\"");
-    fcvi_say_hex(t, v->bytes, field->size);
-    fcvi_say(t, length > 0 ? "\",\"text\":\"" : "\",\"text\":null");
-    for (size_t i = 0; i < length; i++)
-        fcvi_say(t, words[i] == '"' || words[i] == '\\' ? "\\%c" : "%c", words[i]);
-    fcvi_say(t, length > 0 ? "\"" : "");
-}
-
-/* place: the field that the structure is, as FCVI_LOC_ADDR is a FCVI_NET_ADDRESS; NULL when it stands for
- * itself */
-static void json_of_value(struct fcvi_text *t, const struct fcvi_frame *frame, const struct fcvi_field *field,
-                          const struct fcvi_value *v, const char *structure, const char *place)
-{
-    enum { EXACT = 53 }; /* bits of a number that every JSON reader keeps */
-    fcvi_say(t, "{\"name\":\"%s\",\"structure\":\"%s\",", field->name, structure);
-    fcvi_say(t, place != NULL ? "\"within\":\"%s\"," : "\"within\":null,", place);
-    fcvi_say(t, "\"byte\":%u,\"size\":%u,", v->base + field->byte, field->size);
-    if (field->kind == FCVI_F_BLOB) {
-        json_of_bytes(t, field, v);
-    } else {
-        fcvi_say(t, "\"bits\":\"%u-%u\",", field->hi, field->lo);
-        /* the field decides, not its value: a reader meets one type */
-        if (field->hi - field->lo < EXACT)
-            fcvi_say(t, "\"value\":%" PRIu64 ",", v->u);
-        else
-            fcvi_say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
-        const char *meaning = fcvi_meaning(frame, field, v->u);
-        fcvi_say(t, meaning != NULL ? "\"text\":\"%s\"" : "\"text\":null", meaning);
-    }
-    fcvi_say(t, ",\"clause\":\"%s\"}", field->clause);
-}
-
 size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacity)
 {
     struct fcvi_text t = {out, capacity, 0};
@@ -199,13 +163,18 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
         values = (struct fcvi_values){.rest = in->bytes, .rest_length = in->length};
     struct fcvi_places places = {{0}};
     const char *place = NULL;
+    char words[FCVI_WORDS_MAX];
     for (size_t i = 0; i < values.count; i++) {
         const struct fcvi_value *v = &values.list[i];
         const struct fcvi_field *field = &table[v->field];
         fcvi_say(&t, i > 0 ? "," : "");
         if (i == 0 || field->structure != table[v[-1].field].structure || v->base != v[-1].base)
             place = fcvi_place_of(&places, field->structure, v->base);
-        json_of_value(&t, frame, field, v, structures[field->structure].name, place);
+        const bool blob = field->kind == FCVI_F_BLOB;
+        const struct fcvi_value_words w = {structures[field->structure].name, place,
+                                           blob ? NULL : fcvi_meaning(frame, field, v->u), words,
+                                           blob ? fcvi_words_of_bytes(v, words) : 0};
+        fcvi_say_json(&t, field, v, &w);
     }
     fcvi_say(&t, "],\"payload\":{\"byte\":%zu,\"length\":%u},\"rest\":{\"byte\":%zu,\"hex\":\"",
              frame->payload != NULL ? (size_t)(frame->payload - in->bytes) : 0, frame->payload_length,

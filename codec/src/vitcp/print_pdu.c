@@ -96,38 +96,6 @@ size_t fcvi_pdu_print_text(const struct fcvi_pdu *s, char *out, size_t capacity)
     return t.length;
 }
 
-static void json_of_bytes(struct fcvi_text *t, const struct fcvi_pdu *s, const struct fcvi_value *v,
-                          size_t size)
-{
-    size_t length = words_of(s, v);
-    fcvi_say(t, "\"bits\":null,\"value\":\"");
-    fcvi_say_hex(t, v->bytes, size);
-    fcvi_say(t, length > 0 ? "\",\"text\":\"" : "\",\"text\":null");
-    for (size_t i = 0; i < length; i++)
-        fcvi_say(t, v->bytes[i] == '"' || v->bytes[i] == '\\' ? "\\%c" : "%c", v->bytes[i]);
-    fcvi_say(t, length > 0 ? "\"" : "");
-}
-
-static void json_of_value(struct fcvi_text *t, const struct fcvi_pdu *s, const struct fcvi_value *v,
-                          const char *structure, const struct fcvi_field *row)
-{
-    enum { EXACT = 53 }; /* bits of a number that every JSON reader keeps */
-    fcvi_say(t, "{\"name\":\"%s\",\"structure\":\"%s\",\"within\":null,\"byte\":%u,\"size\":%u,", row->name,
-             structure, v->base + row->byte, row->size);
-    if (row->kind == FCVI_F_BLOB) {
-        json_of_bytes(t, s, v, row->size);
-    } else {
-        const char *name = meaning(s, v->field, v->u);
-        fcvi_say(t, "\"bits\":\"%u-%u\",", row->hi, row->lo);
-        if (row->hi - row->lo < EXACT)
-            fcvi_say(t, "\"value\":%" PRIu64 ",", v->u);
-        else
-            fcvi_say(t, "\"value\":\"%016" PRIx64 "\",", v->u);
-        fcvi_say(t, name != NULL ? "\"text\":\"%s\"" : "\"text\":null", name);
-    }
-    fcvi_say(t, ",\"clause\":\"%s\"}", row->clause);
-}
-
 size_t fcvi_pdu_print_json(const struct fcvi_pdu *s, char *out, size_t capacity)
 {
     struct fcvi_text t = {out, capacity, 0};
@@ -142,9 +110,12 @@ size_t fcvi_pdu_print_json(const struct fcvi_pdu *s, char *out, size_t capacity)
     fcvi_say(&t, ",\"title\":\"%s\",\"profile\":\"%s\",\"length\":%u,\"whole\":%s,\"fields\":[", title(s),
              s->profile->name, s->there, whole ? "true" : "false");
     for (size_t i = 0; i < values.count; i++) {
-        struct fcvi_field row = fcvi_profile_row(s->profile, values.list[i].field);
+        const struct fcvi_value *v = &values.list[i];
+        struct fcvi_field row = fcvi_profile_row(s->profile, v->field);
+        const struct fcvi_value_words w = {structures[row.structure].name, NULL, meaning(s, v->field, v->u),
+                                           (const char *)v->bytes, words_of(s, v)};
         fcvi_say(&t, i > 0 ? "," : "");
-        json_of_value(&t, s, &values.list[i], structures[row.structure].name, &row);
+        fcvi_say_json(&t, &row, v, &w);
     }
     fcvi_say(&t, "],\"data\":{\"byte\":%u,\"length\":%" PRIu32 "},\"rest\":{\"byte\":%zu,\"hex\":\"",
              s->headers, s->data_length, values.rest_offset);
