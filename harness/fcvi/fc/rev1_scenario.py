@@ -123,27 +123,16 @@ class Rev1Scenario(Scenario):
             r for r in self.tester.inbox if not r.taken and r.kind not in self._tolerated and r.kind in _ANSWERED
         ]  # fmt: skip
 
-    def conclude(self) -> None:
-        self.settle()
-        self.tester.flush()
-        for left in self.leftovers():
-            requirement = leftover_requirement(left)
-            if requirement is not None:
-                self.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
+    @staticmethod
+    def leftover(received: Received) -> Optional[str]:
+        """Nothing in the draft forbids a further request of a setup, a Disconnect by the provider, or an ABTS, which FC-PH permits
+        at any time: None for them."""
+        if received.kind == "DISCONNECT_RQST":
+            return "REV1-5.3.5-02" if received.dh("MODE") == 5 else None
+        return _ANSWERED[received.kind]
 
     def all_findings(self) -> list[Finding]:
         return [f for f in super().all_findings() if self._counts(f.requirement)]
-
-
-def leftover_requirement(received: Received) -> Optional[str]:
-    """What an IU breaks that no case asked for.
-
-    Nothing in the draft forbids a further request of a setup, a Disconnect by the provider, or an ABTS, which FC-PH permits at any
-    time. None for them.
-    """
-    if received.kind == "DISCONNECT_RQST":
-        return "REV1-5.3.5-02" if received.dh("MODE") == 5 else None
-    return _ANSWERED[received.kind]
 
 
 #: What nobody sends without being asked, and the requirement that says so.
@@ -160,4 +149,4 @@ _OF_2007 = frozenset(
 )  # fmt: skip
 _PRINTED = {"NUMBER": "VI_PARAMETER", "REASON": "Reason Code", "Reason_Code": "Reason Code"}
 
-__all__ = ["Rev1Scenario", "leftover_requirement"]
+__all__ = ["Rev1Scenario"]

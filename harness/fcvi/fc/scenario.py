@@ -352,9 +352,14 @@ class Scenario(WireFree):
         super().conclude()
         self.tester.flush()
         for left in self.leftovers():
-            requirement = leftover_requirement(left)
+            requirement = self.leftover(left)
             if requirement is not None:
                 self.report(requirement, f"unexpected {left.kind}", str(left), "none", at=left)
+
+    @staticmethod
+    def leftover(received: Received) -> Optional[str]:
+        """What it breaks by being sent at all."""
+        return leftover_requirement(received)
 
     def all_findings(self) -> list[Finding]:
         return self.tester.findings + self.findings
