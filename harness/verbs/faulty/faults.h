@@ -12,7 +12,8 @@
 struct fault {
     const char *name;
     const char *text;
-    void (*install)(struct layer *layer);
+    struct layer calls;   /* that it makes in its own way; NULL: as the provider does */
+    void (*forget)(void); /* what it remembers of the objects of before; NULL: nothing */
 };
 
 extern const struct fault faults_poll[], faults_post[], faults_objects[], faults_memory[], faults_events[],

@@ -4,12 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#define INSTALL_AS(function, member)                                                                         \
-    static void install_##function(struct layer *layer)                                                      \
-    {                                                                                                        \
-        layer->member = function;                                                                            \
-    }
-
 /* ---- asynchronous ---- */
 
 static int no_events(struct ibv_context *context, struct ibv_async_event *event)
@@ -19,7 +13,6 @@ static int no_events(struct ibv_context *context, struct ibv_async_event *event)
     errno = EAGAIN;
     return -1;
 }
-INSTALL_AS(no_events, get_async_event)
 
 static int no_limit_event(struct ibv_context *context, struct ibv_async_event *event)
 {
@@ -30,7 +23,6 @@ static int no_limit_event(struct ibv_context *context, struct ibv_async_event *e
         layer_plain.ack_async_event(event);
     }
 }
-INSTALL_AS(no_limit_event, get_async_event)
 
 /* The event as it was, for its acknowledgement: one thread reads them. */
 static struct ibv_async_event real;
@@ -80,24 +72,6 @@ static void ack_once(struct ibv_async_event *event)
         layer_plain.ack_async_event(event);
 }
 
-static void install_nameless(struct layer *layer)
-{
-    layer->get_async_event = nameless;
-    layer->ack_async_event = ack_real;
-}
-
-static void install_other_word(struct layer *layer)
-{
-    layer->get_async_event = other_word;
-    layer->ack_async_event = ack_real;
-}
-
-static void install_twice(struct layer *layer)
-{
-    layer->get_async_event = twice;
-    layer->ack_async_event = ack_once;
-}
-
 /* ---- completions ---- */
 
 static int never_armed(struct ibv_cq *cq, int solicited)
@@ -105,21 +79,18 @@ static int never_armed(struct ibv_cq *cq, int solicited)
     (void)cq, (void)solicited;
     return 0;
 }
-INSTALL_AS(never_armed, req_notify_cq)
 
 static int armed_for_all(struct ibv_cq *cq, int solicited)
 {
     (void)solicited;
     return layer_plain.req_notify_cq(cq, 0);
 }
-INSTALL_AS(armed_for_all, req_notify_cq)
 
 static int armed_for_solicited(struct ibv_cq *cq, int solicited)
 {
     (void)solicited;
     return layer_plain.req_notify_cq(cq, 1);
 }
-INSTALL_AS(armed_for_solicited, req_notify_cq)
 
 static int armed_again(struct ibv_comp_channel *channel, struct ibv_cq **cq)
 {
@@ -128,7 +99,6 @@ static int armed_again(struct ibv_comp_channel *channel, struct ibv_cq **cq)
         (void)layer_plain.req_notify_cq(*cq, 0);
     return returned;
 }
-INSTALL_AS(armed_again, get_cq_event)
 
 static int event_lost(struct ibv_comp_channel *channel, struct ibv_cq **cq)
 {
@@ -138,7 +108,6 @@ static int event_lost(struct ibv_comp_channel *channel, struct ibv_cq **cq)
     errno = EAGAIN;
     return -1;
 }
-INSTALL_AS(event_lost, get_cq_event)
 
 static struct ibv_cq *meant;
 
@@ -150,26 +119,39 @@ static int of_no_cq(struct ibv_comp_channel *channel, struct ibv_cq **cq)
         layer_plain.ack_cq_event(meant);
     return returned;
 }
-INSTALL_AS(of_no_cq, get_cq_event)
 
 static int arming_fails(struct ibv_cq *cq, int solicited)
 {
     (void)cq, (void)solicited;
     return EINVAL;
 }
-INSTALL_AS(arming_fails, req_notify_cq)
 
 const struct fault faults_events[] = {
-    {"no-async-events", "No asynchronous event is told.", install_no_events},
-    {"no-limit-event", "The event of an SRQ's limit is lost.", install_no_limit_event},
-    {"async-event-nameless", "An asynchronous event names no object.", install_nameless},
-    {"async-event-other-word", "Each asynchronous event is told as COMM_EST.", install_other_word},
-    {"async-event-twice", "Each asynchronous event is told twice.", install_twice},
-    {"never-armed", "Arming a CQ does nothing.", install_never_armed},
-    {"odd-armed-for-all", "Armed for solicited, any completion raises the event.", install_armed_for_all},
-    {"armed-for-solicited", "Armed for the next, only a solicited one does.", install_armed_for_solicited},
-    {"armed-again", "Each event arms the CQ again.", install_armed_again},
-    {"completion-event-lost", "No completion event is told.", install_event_lost},
-    {"completion-event-nameless", "A completion event names no CQ.", install_of_no_cq},
-    {"arming-refused", "Arming a CQ is refused.", install_arming_fails},
-    {NULL, NULL, NULL}};
+    {"no-async-events", "No asynchronous event is told.", {.get_async_event = no_events}, NULL},
+    {"no-limit-event", "The event of an SRQ's limit is lost.", {.get_async_event = no_limit_event}, NULL},
+    {"async-event-nameless",
+     "An asynchronous event names no object.",
+     {.get_async_event = nameless, .ack_async_event = ack_real},
+     NULL},
+    {"async-event-other-word",
+     "Each asynchronous event is told as COMM_EST.",
+     {.get_async_event = other_word, .ack_async_event = ack_real},
+     NULL},
+    {"async-event-twice",
+     "Each asynchronous event is told twice.",
+     {.get_async_event = twice, .ack_async_event = ack_once},
+     NULL},
+    {"never-armed", "Arming a CQ does nothing.", {.req_notify_cq = never_armed}, NULL},
+    {"odd-armed-for-all",
+     "Armed for solicited, any completion raises the event.",
+     {.req_notify_cq = armed_for_all},
+     NULL},
+    {"armed-for-solicited",
+     "Armed for the next, only a solicited one does.",
+     {.req_notify_cq = armed_for_solicited},
+     NULL},
+    {"armed-again", "Each event arms the CQ again.", {.get_cq_event = armed_again}, NULL},
+    {"completion-event-lost", "No completion event is told.", {.get_cq_event = event_lost}, NULL},
+    {"completion-event-nameless", "A completion event names no CQ.", {.get_cq_event = of_no_cq}, NULL},
+    {"arming-refused", "Arming a CQ is refused.", {.req_notify_cq = arming_fails}, NULL},
+    {NULL, NULL, {.open_device = NULL}, NULL}};

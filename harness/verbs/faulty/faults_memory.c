@@ -4,12 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#define INSTALL_AS(function, member)                                                                         \
-    static void install_##function(struct layer *layer)                                                      \
-    {                                                                                                        \
-        layer->member = function;                                                                            \
-    }
-
 enum { PAGE = 4096, RIGHTS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
 
 static struct ibv_mr *all_rights(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
@@ -17,7 +11,6 @@ static struct ibv_mr *all_rights(struct ibv_pd *pd, void *address, size_t length
 {
     return layer_plain.reg_mr(pd, address, length, iova, access | RIGHTS);
 }
-INSTALL_AS(all_rights, reg_mr)
 
 static struct ibv_mr *local_added(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                   unsigned access)
@@ -26,7 +19,6 @@ static struct ibv_mr *local_added(struct ibv_pd *pd, void *address, size_t lengt
         access |= IBV_ACCESS_LOCAL_WRITE;
     return layer_plain.reg_mr(pd, address, length, iova, access);
 }
-INSTALL_AS(local_added, reg_mr)
 
 static struct ibv_mr *write_added(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                   unsigned access)
@@ -35,14 +27,12 @@ static struct ibv_mr *write_added(struct ibv_pd *pd, void *address, size_t lengt
         access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
     return layer_plain.reg_mr(pd, address, length, iova, access);
 }
-INSTALL_AS(write_added, reg_mr)
 
 static struct ibv_mr *read_added(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                  unsigned access)
 {
     return layer_plain.reg_mr(pd, address, length, iova, access | IBV_ACCESS_REMOTE_READ);
 }
-INSTALL_AS(read_added, reg_mr)
 
 static struct ibv_mr *no_remote(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                 unsigned access)
@@ -50,7 +40,6 @@ static struct ibv_mr *no_remote(struct ibv_pd *pd, void *address, size_t length,
     return layer_plain.reg_mr(pd, address, length, iova,
                               access & ~(unsigned)(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
 }
-INSTALL_AS(no_remote, reg_mr)
 
 /* The memory of the agent ends where its last page does: a region may be as long as that. */
 static struct ibv_mr *whole_pages(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
@@ -59,14 +48,12 @@ static struct ibv_mr *whole_pages(struct ibv_pd *pd, void *address, size_t lengt
     size_t rest = PAGE - ((uintptr_t)address + length) % PAGE;
     return layer_plain.reg_mr(pd, address, length > 0 && rest < PAGE ? length + rest : length, iova, access);
 }
-INSTALL_AS(whole_pages, reg_mr)
 
 static struct ibv_mr *short_region(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                    unsigned access)
 {
     return layer_plain.reg_mr(pd, address, length > 1 ? length - 1 : length, iova, access);
 }
-INSTALL_AS(short_region, reg_mr)
 
 static struct ibv_mr *aligned_only(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
                                    unsigned access)
@@ -77,7 +64,6 @@ static struct ibv_mr *aligned_only(struct ibv_pd *pd, void *address, size_t leng
     }
     return layer_plain.reg_mr(pd, address, length, iova, access);
 }
-INSTALL_AS(aligned_only, reg_mr)
 
 /* The key that is told is not the one that works. */
 static struct ibv_mr *index_zero(struct ibv_pd *pd, void *address, size_t length, const uint64_t *iova,
@@ -88,7 +74,6 @@ static struct ibv_mr *index_zero(struct ibv_pd *pd, void *address, size_t length
         mr->rkey &= 0xff;
     return mr;
 }
-INSTALL_AS(index_zero, reg_mr)
 
 static struct ibv_pd *first_pd;
 
@@ -118,26 +103,17 @@ static void forget_first_pd(void)
     first_pd = NULL;
 }
 
-static void install_other_pd(struct layer *layer)
-{
-    layer->reg_mr = other_pd;
-    layer->dealloc_pd = first_pd_goes;
-    faults_forget = forget_first_pd;
-}
-
 static int lives_on(struct ibv_mr *mr)
 {
     faults_pretend_mr(mr);
     return 0;
 }
-INSTALL_AS(lives_on, dereg_mr)
 
 static int stays(struct ibv_mr *mr)
 {
     (void)mr;
     return EBUSY;
 }
-INSTALL_AS(stays, dereg_mr)
 
 /* ---- windows ---- */
 
@@ -156,11 +132,6 @@ INSTALL_AS(stays, dereg_mr)
         struct ibv_mw_bind_info *b = &bind->bind_info;                                                       \
         change;                                                                                              \
         return layer_plain.bind_mw(qp, mw, bind);                                                            \
-    }                                                                                                        \
-    static void install_##name(struct layer *layer)                                                          \
-    {                                                                                                        \
-        layer->post_send = name##_post;                                                                      \
-        layer->bind_mw = name##_bind;                                                                        \
     }
 
 BINDS(long_window, b->length += 8)
@@ -172,7 +143,6 @@ static int window_lives_on(struct ibv_mw *mw)
     faults_pretend_mw(mw);
     return 0;
 }
-INSTALL_AS(window_lives_on, dealloc_mw)
 
 /* Invalidations are told as done, and nothing happens: a Write of nothing stands in. */
 static int not_invalidated(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -184,7 +154,6 @@ static int not_invalidated(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv
         }
     return layer_plain.post_send(qp, wr, bad);
 }
-INSTALL_AS(not_invalidated, post_send)
 
 /* ---- data ---- */
 
@@ -251,38 +220,45 @@ static int overran(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     return touched(cq, count, wc, overrun);
 }
 
-static void install_flipped(struct layer *layer)
-{
-    layer->post_recv = remember;
-    layer->poll_cq = flipped;
-    faults_forget = forget_receives;
-}
-
-static void install_overran(struct layer *layer)
-{
-    layer->post_recv = remember;
-    layer->poll_cq = overran;
-    faults_forget = forget_receives;
-}
-
 const struct fault faults_memory[] = {
-    {"region-has-all-rights", "Each region has all rights.", install_all_rights},
-    {"remote-write-without-local", "Remote write is granted without local write.", install_local_added},
-    {"remote-read-gives-write", "Who may read may write.", install_write_added},
-    {"all-may-read", "Each region can be read by the peer.", install_read_added},
-    {"remote-rights-lost", "No region has remote rights.", install_no_remote},
-    {"region-of-whole-pages", "A region goes on to the end of its page.", install_whole_pages},
-    {"region-too-short", "A region lacks its last byte.", install_short_region},
-    {"region-aligned-only", "A region that is not aligned is refused.", install_aligned_only},
-    {"index-zero", "The STag index that is told is 0.", install_index_zero},
-    {"pd-unchecked", "All regions have the PD of the first.", install_other_pd},
-    {"region-lives-on", "A deallocated STag gives access.", install_lives_on},
-    {"region-stays", "No region can be deallocated.", install_stays},
-    {"window-too-long", "A window has eight bytes too many.", install_long_window},
-    {"window-has-all-rights", "Each window has both rights.", install_window_rights},
-    {"window-beside", "A window begins eight bytes further.", install_window_beside},
-    {"window-lives-on", "A deallocated window gives access.", install_window_lives_on},
-    {"not-invalidated", "Invalidate Local does nothing.", install_not_invalidated},
-    {"data-changed", "The first byte of each Receive is changed.", install_flipped},
-    {"receive-overruns", "A byte behind the Receive is changed.", install_overran},
-    {NULL, NULL, NULL}};
+    {"region-has-all-rights", "Each region has all rights.", {.reg_mr = all_rights}, NULL},
+    {"remote-write-without-local",
+     "Remote write is granted without local write.",
+     {.reg_mr = local_added},
+     NULL},
+    {"remote-read-gives-write", "Who may read may write.", {.reg_mr = write_added}, NULL},
+    {"all-may-read", "Each region can be read by the peer.", {.reg_mr = read_added}, NULL},
+    {"remote-rights-lost", "No region has remote rights.", {.reg_mr = no_remote}, NULL},
+    {"region-of-whole-pages", "A region goes on to the end of its page.", {.reg_mr = whole_pages}, NULL},
+    {"region-too-short", "A region lacks its last byte.", {.reg_mr = short_region}, NULL},
+    {"region-aligned-only", "A region that is not aligned is refused.", {.reg_mr = aligned_only}, NULL},
+    {"index-zero", "The STag index that is told is 0.", {.reg_mr = index_zero}, NULL},
+    {"pd-unchecked",
+     "All regions have the PD of the first.",
+     {.reg_mr = other_pd, .dealloc_pd = first_pd_goes},
+     forget_first_pd},
+    {"region-lives-on", "A deallocated STag gives access.", {.dereg_mr = lives_on}, NULL},
+    {"region-stays", "No region can be deallocated.", {.dereg_mr = stays}, NULL},
+    {"window-too-long",
+     "A window has eight bytes too many.",
+     {.post_send = long_window_post, .bind_mw = long_window_bind},
+     NULL},
+    {"window-has-all-rights",
+     "Each window has both rights.",
+     {.post_send = window_rights_post, .bind_mw = window_rights_bind},
+     NULL},
+    {"window-beside",
+     "A window begins eight bytes further.",
+     {.post_send = window_beside_post, .bind_mw = window_beside_bind},
+     NULL},
+    {"window-lives-on", "A deallocated window gives access.", {.dealloc_mw = window_lives_on}, NULL},
+    {"not-invalidated", "Invalidate Local does nothing.", {.post_send = not_invalidated}, NULL},
+    {"data-changed",
+     "The first byte of each Receive is changed.",
+     {.post_recv = remember, .poll_cq = flipped},
+     forget_receives},
+    {"receive-overruns",
+     "A byte behind the Receive is changed.",
+     {.post_recv = remember, .poll_cq = overran},
+     forget_receives},
+    {NULL, NULL, {.open_device = NULL}, NULL}};

@@ -5,17 +5,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#define INSTALL(member)                                                                                      \
-    static void install_##member(struct layer *layer)                                                        \
-    {                                                                                                        \
-        layer->member = member;                                                                              \
-    }
-#define INSTALL_AS(function, member)                                                                         \
-    static void install_##function(struct layer *layer)                                                      \
-    {                                                                                                        \
-        layer->member = function;                                                                            \
-    }
-
 /* ---- what is in use ---- */
 
 static int dealloc_pd(struct ibv_pd *pd)
@@ -24,7 +13,6 @@ static int dealloc_pd(struct ibv_pd *pd)
         faults_pretend_pd(pd);
     return 0;
 }
-INSTALL(dealloc_pd)
 
 /* The QPs that are there. libsiw unmaps a CQ before the kernel refuses to destroy it, so that the provider is
  * not asked to destroy one in use. */
@@ -80,35 +68,24 @@ static int destroy_cq(struct ibv_cq *cq)
     return 0;
 }
 
-static void install_destroy_cq(struct layer *layer)
-{
-    layer->create_qp = count_qp;
-    layer->destroy_qp = discount_qp;
-    layer->destroy_cq = destroy_cq;
-    faults_forget = forget_qps;
-}
-
 static int destroy_srq(struct ibv_srq *srq)
 {
     if (layer_plain.destroy_srq(srq) != 0)
         faults_pretend_srq(srq);
     return 0;
 }
-INSTALL(destroy_srq)
 
 static int pd_stays(struct ibv_pd *pd)
 {
     (void)pd;
     return EBUSY;
 }
-INSTALL_AS(pd_stays, dealloc_pd)
 
 static int cq_stays(struct ibv_cq *cq)
 {
     (void)cq;
     return EBUSY;
 }
-INSTALL_AS(cq_stays, destroy_cq)
 
 /* ---- RNIC ---- */
 
@@ -119,7 +96,6 @@ static int query_device(struct ibv_context *context, struct ibv_device_attr *att
     attr->max_sge = 1;
     return returned;
 }
-INSTALL(query_device)
 
 static int small_maxima(struct ibv_context *context, struct ibv_device_attr *attr)
 {
@@ -128,7 +104,6 @@ static int small_maxima(struct ibv_context *context, struct ibv_device_attr *att
     attr->max_qp_wr = 8;
     return returned;
 }
-INSTALL_AS(small_maxima, query_device)
 
 /* ---- Completion Queues ---- */
 
@@ -141,7 +116,6 @@ static struct ibv_cq *cut_cq(struct ibv_context *context, int cqe, void *of, str
         cqe = attr.max_cqe;
     return layer_plain.create_cq(context, cqe, of, channel, vector);
 }
-INSTALL_AS(cut_cq, create_cq)
 
 static struct ibv_cq *small_cq(struct ibv_context *context, int cqe, void *of,
                                struct ibv_comp_channel *channel, int vector)
@@ -151,7 +125,6 @@ static struct ibv_cq *small_cq(struct ibv_context *context, int cqe, void *of,
         cq->cqe = cqe - 1;
     return cq;
 }
-INSTALL_AS(small_cq, create_cq)
 
 static struct ibv_cq *no_vector(struct ibv_context *context, int cqe, void *of,
                                 struct ibv_comp_channel *channel, int vector)
@@ -159,14 +132,12 @@ static struct ibv_cq *no_vector(struct ibv_context *context, int cqe, void *of,
     (void)channel;
     return layer_plain.create_cq(context, cqe, of, NULL, vector);
 }
-INSTALL_AS(no_vector, create_cq)
 
 static int resize_nothing(struct ibv_cq *cq, int cqe)
 {
     (void)cq, (void)cqe;
     return 0;
 }
-INSTALL_AS(resize_nothing, resize_cq)
 
 static int resize_forgets(struct ibv_cq *cq, int cqe)
 {
@@ -175,7 +146,6 @@ static int resize_forgets(struct ibv_cq *cq, int cqe)
     (void)layer_plain.poll_cq(cq, 1, &wc);
     return returned;
 }
-INSTALL_AS(resize_forgets, resize_cq)
 
 static int resize_never_fails(struct ibv_cq *cq, int cqe)
 {
@@ -183,7 +153,6 @@ static int resize_never_fails(struct ibv_cq *cq, int cqe)
         cq->cqe = cqe;
     return 0;
 }
-INSTALL_AS(resize_never_fails, resize_cq)
 
 /* ---- Queue Pairs ---- */
 
@@ -194,7 +163,6 @@ static struct ibv_qp *small_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     init->cap.max_recv_wr /= 2;
     return qp;
 }
-INSTALL_AS(small_qp, create_qp)
 
 static struct ibv_qp *one_sge_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
@@ -202,7 +170,6 @@ static struct ibv_qp *one_sge_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *ini
     init->cap.max_send_sge = init->cap.max_recv_sge = 1;
     return qp;
 }
-INSTALL_AS(one_sge_qp, create_qp)
 
 static struct ibv_qp *cut_sges(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
@@ -215,28 +182,24 @@ static struct ibv_qp *cut_sges(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     }
     return layer_plain.create_qp(pd, init);
 }
-INSTALL_AS(cut_sges, create_qp)
 
 static struct ibv_qp *one_cq(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
     init->recv_cq = init->send_cq;
     return layer_plain.create_qp(pd, init);
 }
-INSTALL_AS(one_cq, create_qp)
 
 static struct ibv_qp *never_all(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
     init->sq_sig_all = 0;
     return layer_plain.create_qp(pd, init);
 }
-INSTALL_AS(never_all, create_qp)
 
 static struct ibv_qp *without_srq(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
     init->srq = NULL;
     return layer_plain.create_qp(pd, init);
 }
-INSTALL_AS(without_srq, create_qp)
 
 static int state_is_init(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
 {
@@ -244,7 +207,6 @@ static int state_is_init(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, 
     attr->qp_state = IBV_QPS_INIT;
     return returned;
 }
-INSTALL_AS(state_is_init, query_qp)
 
 static int no_cap(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
 {
@@ -252,14 +214,12 @@ static int no_cap(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct 
     memset(&attr->cap, 0, sizeof attr->cap);
     return returned;
 }
-INSTALL_AS(no_cap, query_qp)
 
 static int never_illegal(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     (void)layer_plain.modify_qp(qp, attr, mask);
     return 0;
 }
-INSTALL_AS(never_illegal, modify_qp)
 
 static int no_error_state(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -267,7 +227,6 @@ static int no_error_state(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
                ? 0
                : layer_plain.modify_qp(qp, attr, mask);
 }
-INSTALL_AS(no_error_state, modify_qp)
 
 static int error_refused(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -275,7 +234,6 @@ static int error_refused(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
                ? EINVAL
                : layer_plain.modify_qp(qp, attr, mask);
 }
-INSTALL_AS(error_refused, modify_qp)
 
 static int no_way_back(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -283,7 +241,6 @@ static int no_way_back(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
                ? EINVAL
                : layer_plain.modify_qp(qp, attr, mask);
 }
-INSTALL_AS(no_way_back, modify_qp)
 
 static int no_reset(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -291,21 +248,18 @@ static int no_reset(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
                ? 0
                : layer_plain.modify_qp(qp, attr, mask);
 }
-INSTALL_AS(no_reset, modify_qp)
 
 static int qp_stays(struct ibv_qp *qp)
 {
     (void)qp;
     return EBUSY;
 }
-INSTALL_AS(qp_stays, destroy_qp)
 
 static int qp_lives_on(struct ibv_qp *qp)
 {
     faults_pretend_qp(qp);
     return 0;
 }
-INSTALL_AS(qp_lives_on, destroy_qp)
 
 /* ---- Shared Receive Queues ---- */
 
@@ -316,7 +270,6 @@ static struct ibv_srq *small_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *in
     init->attr.max_sge = 0;
     return srq;
 }
-INSTALL_AS(small_srq, create_srq)
 
 static int query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 {
@@ -324,21 +277,18 @@ static int query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
     memset(attr, 0, sizeof *attr);
     return returned;
 }
-INSTALL(query_srq)
 
 static int no_limit(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 {
     (void)srq, (void)attr, (void)mask;
     return 0;
 }
-INSTALL_AS(no_limit, modify_srq)
 
 static int any_limit(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 {
     (void)layer_plain.modify_srq(srq, attr, mask);
     return 0;
 }
-INSTALL_AS(any_limit, modify_srq)
 
 /* ---- connections ---- */
 
@@ -347,56 +297,65 @@ static int disconnect(struct rdma_cm_id *id)
     (void)id;
     return 0;
 }
-INSTALL(disconnect)
 
 static int no_reads(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
     param->initiator_depth = param->responder_resources = 0;
     return layer_plain.connect(id, param);
 }
-INSTALL_AS(no_reads, connect)
 
 static int not_accepted(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
     (void)param;
     return layer_plain.reject(id, NULL, 0);
 }
-INSTALL_AS(not_accepted, accept)
 
 const struct fault faults_objects[] = {
-    {"pd-in-use-deallocated", "A PD in use is told as deallocated.", install_dealloc_pd},
-    {"cq-in-use-destroyed", "A CQ in use is told as destroyed.", install_destroy_cq},
-    {"srq-in-use-destroyed", "An SRQ in use is told as destroyed.", install_destroy_srq},
-    {"pd-stays", "No PD can be deallocated.", install_pd_stays},
-    {"cq-stays", "No CQ can be destroyed.", install_cq_stays},
-    {"no-reads-told", "The query tells of no Read, and of one SGE.", install_query_device},
-    {"maxima-too-small", "More is given than the query says.", install_small_maxima},
-    {"cq-cut", "A CQ that is too large is cut down.", install_cut_cq},
-    {"cq-too-small", "A CQ has an entry less than was asked for.", install_small_cq},
-    {"cq-without-handler", "The handler of a CQ is forgotten.", install_no_vector},
-    {"resize-does-nothing", "A CQ keeps its size.", install_resize_nothing},
-    {"resize-loses-wc", "A WC is lost when the CQ is resized.", install_resize_forgets},
-    {"resize-never-refused", "A CQ is told as smaller than what is in it.", install_resize_never_fails},
-    {"qp-too-small", "Half of the sizes that were asked for is told as granted.", install_small_qp},
-    {"qp-of-one-sge", "One SGE is told as granted.", install_one_sge_qp},
-    {"sges-cut", "Too many SGEs are cut down.", install_cut_sges},
-    {"one-cq-for-both", "Receives complete on the send queue's CQ.", install_one_cq},
-    {"signal-all-forgotten", "A QP does not keep that all its WRs are signaled.", install_never_all},
-    {"srq-forgotten", "A QP does not keep its SRQ.", install_without_srq},
-    {"state-always-init", "The query tells INIT in every state.", install_state_is_init},
-    {"query-without-sizes", "The query tells sizes of 0.", install_no_cap},
-    {"illegal-move-accepted", "No move is refused.", install_never_illegal},
-    {"error-is-not-entered", "The move to Error does nothing.", install_no_error_state},
-    {"error-refused", "The move to Error is refused.", install_error_refused},
-    {"no-way-back-to-idle", "The move to RESET is refused.", install_no_way_back},
-    {"idle-is-not-entered", "The move to RESET does nothing.", install_no_reset},
-    {"qp-stays", "No QP can be destroyed.", install_qp_stays},
-    {"qp-lives-on", "A QP is told as destroyed and lives on.", install_qp_lives_on},
-    {"srq-too-small", "An SRQ is told as smaller than was asked for.", install_small_srq},
-    {"srq-query-empty", "The query of an SRQ tells nothing.", install_query_srq},
-    {"srq-limit-forgotten", "The limit of an SRQ is not kept.", install_no_limit},
-    {"srq-limit-unchecked", "A limit that is too large is accepted.", install_any_limit},
-    {"disconnect-does-nothing", "A connection is not ended.", install_disconnect},
-    {"reads-never-granted", "ORD and IRD are always 0.", install_no_reads},
-    {"never-accepts", "What is accepted is refused.", install_not_accepted},
-    {NULL, NULL, NULL}};
+    {"pd-in-use-deallocated", "A PD in use is told as deallocated.", {.dealloc_pd = dealloc_pd}, NULL},
+    {"cq-in-use-destroyed",
+     "A CQ in use is told as destroyed.",
+     {.create_qp = count_qp, .destroy_qp = discount_qp, .destroy_cq = destroy_cq},
+     forget_qps},
+    {"srq-in-use-destroyed", "An SRQ in use is told as destroyed.", {.destroy_srq = destroy_srq}, NULL},
+    {"pd-stays", "No PD can be deallocated.", {.dealloc_pd = pd_stays}, NULL},
+    {"cq-stays", "No CQ can be destroyed.", {.destroy_cq = cq_stays}, NULL},
+    {"no-reads-told", "The query tells of no Read, and of one SGE.", {.query_device = query_device}, NULL},
+    {"maxima-too-small", "More is given than the query says.", {.query_device = small_maxima}, NULL},
+    {"cq-cut", "A CQ that is too large is cut down.", {.create_cq = cut_cq}, NULL},
+    {"cq-too-small", "A CQ has an entry less than was asked for.", {.create_cq = small_cq}, NULL},
+    {"cq-without-handler", "The handler of a CQ is forgotten.", {.create_cq = no_vector}, NULL},
+    {"resize-does-nothing", "A CQ keeps its size.", {.resize_cq = resize_nothing}, NULL},
+    {"resize-loses-wc", "A WC is lost when the CQ is resized.", {.resize_cq = resize_forgets}, NULL},
+    {"resize-never-refused",
+     "A CQ is told as smaller than what is in it.",
+     {.resize_cq = resize_never_fails},
+     NULL},
+    {"qp-too-small",
+     "Half of the sizes that were asked for is told as granted.",
+     {.create_qp = small_qp},
+     NULL},
+    {"qp-of-one-sge", "One SGE is told as granted.", {.create_qp = one_sge_qp}, NULL},
+    {"sges-cut", "Too many SGEs are cut down.", {.create_qp = cut_sges}, NULL},
+    {"one-cq-for-both", "Receives complete on the send queue's CQ.", {.create_qp = one_cq}, NULL},
+    {"signal-all-forgotten",
+     "A QP does not keep that all its WRs are signaled.",
+     {.create_qp = never_all},
+     NULL},
+    {"srq-forgotten", "A QP does not keep its SRQ.", {.create_qp = without_srq}, NULL},
+    {"state-always-init", "The query tells INIT in every state.", {.query_qp = state_is_init}, NULL},
+    {"query-without-sizes", "The query tells sizes of 0.", {.query_qp = no_cap}, NULL},
+    {"illegal-move-accepted", "No move is refused.", {.modify_qp = never_illegal}, NULL},
+    {"error-is-not-entered", "The move to Error does nothing.", {.modify_qp = no_error_state}, NULL},
+    {"error-refused", "The move to Error is refused.", {.modify_qp = error_refused}, NULL},
+    {"no-way-back-to-idle", "The move to RESET is refused.", {.modify_qp = no_way_back}, NULL},
+    {"idle-is-not-entered", "The move to RESET does nothing.", {.modify_qp = no_reset}, NULL},
+    {"qp-stays", "No QP can be destroyed.", {.destroy_qp = qp_stays}, NULL},
+    {"qp-lives-on", "A QP is told as destroyed and lives on.", {.destroy_qp = qp_lives_on}, NULL},
+    {"srq-too-small", "An SRQ is told as smaller than was asked for.", {.create_srq = small_srq}, NULL},
+    {"srq-query-empty", "The query of an SRQ tells nothing.", {.query_srq = query_srq}, NULL},
+    {"srq-limit-forgotten", "The limit of an SRQ is not kept.", {.modify_srq = no_limit}, NULL},
+    {"srq-limit-unchecked", "A limit that is too large is accepted.", {.modify_srq = any_limit}, NULL},
+    {"disconnect-does-nothing", "A connection is not ended.", {.disconnect = disconnect}, NULL},
+    {"reads-never-granted", "ORD and IRD are always 0.", {.connect = no_reads}, NULL},
+    {"never-accepts", "What is accepted is refused.", {.accept = not_accepted}, NULL},
+    {NULL, NULL, {.open_device = NULL}, NULL}};

@@ -6,12 +6,6 @@
 #include <stdbool.h>
 #include <time.h>
 
-#define INSTALL_AS(function, member)                                                                         \
-    static void install_##function(struct layer *layer)                                                      \
-    {                                                                                                        \
-        layer->member = function;                                                                            \
-    }
-
 enum { LATE = 512, LATE_US = 15000, SLOW_NS = 2 * 1000 * 1000 };
 
 /* ---- completions ---- */
@@ -20,7 +14,6 @@ static int one_a_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
     return layer_plain.poll_cq(cq, count > 1 ? 1 : count, wc);
 }
-INSTALL_AS(one_a_poll, poll_cq)
 
 static struct {
     struct ibv_cq *cq;
@@ -72,13 +65,6 @@ static int late_destroy(struct ibv_cq *cq)
     return returned;
 }
 
-static void install_late(struct layer *layer)
-{
-    layer->poll_cq = late_poll;
-    layer->destroy_cq = late_destroy;
-    faults_forget = forget_late;
-}
-
 /* Nothing for 4 polls out of 5: what a CQ that is moderated looks like. */
 static int moderated(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
@@ -87,7 +73,6 @@ static int moderated(struct ibv_cq *cq, int count, struct ibv_wc *wc)
         return 0;
     return layer_plain.poll_cq(cq, count, wc);
 }
-INSTALL_AS(moderated, poll_cq)
 
 static int noise(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
@@ -102,7 +87,6 @@ static int noise(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     }
     return got;
 }
-INSTALL_AS(noise, poll_cq)
 
 /* ---- sizes ---- */
 
@@ -114,7 +98,6 @@ static struct ibv_cq *large_cq(struct ibv_context *context, int cqe, void *of,
     return layer_plain.create_cq(context, known && cqe > 0 && cqe < attr.max_cqe / 2 ? 2 * cqe : cqe, of,
                                  channel, vector);
 }
-INSTALL_AS(large_cq, create_cq)
 
 static struct ibv_qp *large_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
@@ -131,7 +114,6 @@ static struct ibv_qp *large_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     }
     return layer_plain.create_qp(pd, init);
 }
-INSTALL_AS(large_qp, create_qp)
 
 static struct ibv_srq *large_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 {
@@ -141,7 +123,6 @@ static struct ibv_srq *large_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *in
         init->attr.max_wr *= 2;
     return layer_plain.create_srq(pd, init);
 }
-INSTALL_AS(large_srq, create_srq)
 
 /* ---- numbers of errors ---- */
 
@@ -175,22 +156,12 @@ static int negative_cq(struct ibv_cq *cq)
     return negative(layer_plain.destroy_cq(cq));
 }
 
-static void install_negative(struct layer *layer)
-{
-    layer->post_send = negative_send;
-    layer->post_recv = negative_recv;
-    layer->modify_qp = negative_modify;
-    layer->dealloc_pd = negative_pd;
-    layer->destroy_cq = negative_cq;
-}
-
 static int without_reason(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     int returned = layer_plain.post_send(qp, wr, bad);
     errno = 0;
     return returned != 0 ? -1 : 0;
 }
-INSTALL_AS(without_reason, post_send)
 
 /* ---- permissions ---- */
 
@@ -219,12 +190,6 @@ static int no_receive_in_error(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct
     return layer_plain.post_recv(qp, wr, bad);
 }
 
-static void install_refuses_in_error(struct layer *layer)
-{
-    layer->post_send = no_send_in_error;
-    layer->post_recv = no_receive_in_error;
-}
-
 static int no_send_before_rts(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     if (is_in(qp, IBV_QPS_RESET) || is_in(qp, IBV_QPS_INIT)) {
@@ -233,7 +198,6 @@ static int no_send_before_rts(struct ibv_qp *qp, struct ibv_send_wr *wr, struct 
     }
     return layer_plain.post_send(qp, wr, bad);
 }
-INSTALL_AS(no_send_before_rts, post_send)
 
 static int slow_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -249,24 +213,39 @@ static int slow_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     return layer_plain.poll_cq(cq, count, wc);
 }
 
-static void install_slow(struct layer *layer)
-{
-    layer->post_send = slow_send;
-    layer->poll_cq = slow_poll;
-}
-
 const struct fault faults_odd[] = {
-    {"odd-one-wc-a-poll", "A poll gives one WC at most.", install_one_a_poll},
-    {"odd-late-completions", "Each WC comes 15 ms late.", install_late},
-    {"odd-moderated-cq", "WCs come with each fifth poll.", install_moderated},
-    {"odd-noise-in-wcs", "Members that an error does not have are full of rubbish.", install_noise},
-    {"odd-large-cq", "CQs are twice as large as was asked for.", install_large_cq},
-    {"odd-large-qp", "Queues and their SGEs are larger than was asked for.", install_large_qp},
-    {"odd-large-srq", "SRQs are twice as large as was asked for.", install_large_srq},
-    {"odd-negative-errno", "Failures are told by a negative number.", install_negative},
-    {"odd-without-errno", "A refused post returns -1 and leaves no reason.", install_without_reason},
-    {"odd-refuses-in-error", "Posts in Error are refused at once.", install_refuses_in_error},
-    {"odd-refuses-in-idle", "Sends in Idle are refused before anything is queued.",
-     install_no_send_before_rts},
-    {"odd-slow", "Posts and polls take 2 ms.", install_slow},
-    {NULL, NULL, NULL}};
+    {"odd-one-wc-a-poll", "A poll gives one WC at most.", {.poll_cq = one_a_poll}, NULL},
+    {"odd-late-completions",
+     "Each WC comes 15 ms late.",
+     {.poll_cq = late_poll, .destroy_cq = late_destroy},
+     forget_late},
+    {"odd-moderated-cq", "WCs come with each fifth poll.", {.poll_cq = moderated}, NULL},
+    {"odd-noise-in-wcs",
+     "Members that an error does not have are full of rubbish.",
+     {.poll_cq = noise},
+     NULL},
+    {"odd-large-cq", "CQs are twice as large as was asked for.", {.create_cq = large_cq}, NULL},
+    {"odd-large-qp", "Queues and their SGEs are larger than was asked for.", {.create_qp = large_qp}, NULL},
+    {"odd-large-srq", "SRQs are twice as large as was asked for.", {.create_srq = large_srq}, NULL},
+    {"odd-negative-errno",
+     "Failures are told by a negative number.",
+     {.post_send = negative_send,
+      .post_recv = negative_recv,
+      .modify_qp = negative_modify,
+      .dealloc_pd = negative_pd,
+      .destroy_cq = negative_cq},
+     NULL},
+    {"odd-without-errno",
+     "A refused post returns -1 and leaves no reason.",
+     {.post_send = without_reason},
+     NULL},
+    {"odd-refuses-in-error",
+     "Posts in Error are refused at once.",
+     {.post_send = no_send_in_error, .post_recv = no_receive_in_error},
+     NULL},
+    {"odd-refuses-in-idle",
+     "Sends in Idle are refused before anything is queued.",
+     {.post_send = no_send_before_rts},
+     NULL},
+    {"odd-slow", "Posts and polls take 2 ms.", {.post_send = slow_send, .poll_cq = slow_poll}, NULL},
+    {NULL, NULL, {.open_device = NULL}, NULL}};

@@ -13,10 +13,6 @@ enum { HELD = 256 };
             if (condition)                                                                                   \
                 change;                                                                                      \
         return got;                                                                                          \
-    }                                                                                                        \
-    static void install_##name(struct layer *layer)                                                          \
-    {                                                                                                        \
-        layer->poll_cq = name;                                                                               \
     }
 
 /* What meets the condition is lost. */
@@ -28,10 +24,6 @@ enum { HELD = 256 };
             if (!(condition))                                                                                \
                 wc[kept++] = *w;                                                                             \
         return got > 0 ? kept : got;                                                                         \
-    }                                                                                                        \
-    static void install_##name(struct layer *layer)                                                          \
-    {                                                                                                        \
-        layer->poll_cq = name;                                                                               \
     }
 
 #define IS_SUCCESS (w->status == IBV_WC_SUCCESS)
@@ -108,11 +100,6 @@ static int release(struct ibv_cq *cq, int count, struct ibv_wc *wc)
             if (condition)                                                                                   \
                 hold(cq, w);                                                                                 \
         return got >= 0 ? before + got : got;                                                                \
-    }                                                                                                        \
-    static void install_##name(struct layer *layer)                                                          \
-    {                                                                                                        \
-        layer->poll_cq = name;                                                                               \
-        faults_forget = forget_held;                                                                         \
     }
 
 TWICE(twice, IS_SUCCESS)
@@ -135,20 +122,10 @@ static int swapped(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     return more > 0 ? 2 : 1;
 }
 
-static void install_swapped(struct layer *layer)
-{
-    layer->poll_cq = swapped;
-}
-
 static int empty_fails(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
     int got = layer_plain.poll_cq(cq, count, wc);
     return got == 0 ? -EAGAIN : got;
-}
-
-static void install_empty_fails(struct layer *layer)
-{
-    layer->poll_cq = empty_fails;
 }
 
 static int too_many(struct ibv_cq *cq, int count, struct ibv_wc *wc)
@@ -157,35 +134,33 @@ static int too_many(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     return got == count && count > 0 ? count + 1 : got;
 }
 
-static void install_too_many(struct layer *layer)
-{
-    layer->poll_cq = too_many;
-}
-
 const struct fault faults_poll[] = {
-    {"wr-id-of-32-bits", "The upper half of a WR ID is lost.", install_short_wr_id},
-    {"wr-id-lost-on-error", "An error has WR ID 0.", install_error_wr_id},
-    {"length-zero", "A Receive tells a length of 0.", install_no_length},
-    {"length-off-by-one", "A Receive tells a byte too many.", install_long_length},
-    {"wc-without-qp", "A WC has QP number 0.", install_no_qp_num},
-    {"flush-told-as-success", "What is flushed is told as done.", install_flush_is_success},
-    {"flush-told-as-error", "What is flushed has the status of an error.", install_flush_is_error},
-    {"error-told-as-flush", "The WR at fault is told as flushed.", install_error_is_flush},
-    {"error-told-as-success", "The WR at fault is told as done.", install_error_is_success},
-    {"status-unknown", "An error has a status that there is not.", install_unknown_status},
-    {"status-of-a-timeout", "Each error is told as a timeout.", install_timeout_status},
-    {"success-told-as-error", "Each fourth Receive is told as an error.", install_success_is_error},
-    {"receive-told-as-send", "A Receive has the opcode of a Send.", install_recv_is_send},
-    {"read-told-as-write", "A Read has the opcode of a Write.", install_read_is_write},
-    {"flush-lost", "What is flushed has no WC.", install_lost_flush},
-    {"flush-lost-now-and-then", "Each second flushed WC is lost.", install_lost_some_flush},
-    {"error-lost", "The WR at fault has no WC.", install_lost_error},
-    {"receive-lost", "Each third Receive has no WC.", install_lost_receive},
-    {"send-lost", "Each third Send has no WC.", install_lost_send},
-    {"wc-twice", "Each success has two WCs.", install_twice},
-    {"flush-twice", "Each flushed WR has two WCs.", install_flushed_twice},
-    {"error-twice", "Each error has two WCs.", install_error_twice},
-    {"wcs-swapped", "Two WCs change places.", install_swapped},
-    {"poll-of-empty-fails", "To poll an empty CQ is a failure.", install_empty_fails},
-    {"poll-counts-too-many", "A poll that is full tells one WC too many.", install_too_many},
-    {NULL, NULL, NULL}};
+    {"wr-id-of-32-bits", "The upper half of a WR ID is lost.", {.poll_cq = short_wr_id}, NULL},
+    {"wr-id-lost-on-error", "An error has WR ID 0.", {.poll_cq = error_wr_id}, NULL},
+    {"length-zero", "A Receive tells a length of 0.", {.poll_cq = no_length}, NULL},
+    {"length-off-by-one", "A Receive tells a byte too many.", {.poll_cq = long_length}, NULL},
+    {"wc-without-qp", "A WC has QP number 0.", {.poll_cq = no_qp_num}, NULL},
+    {"flush-told-as-success", "What is flushed is told as done.", {.poll_cq = flush_is_success}, NULL},
+    {"flush-told-as-error", "What is flushed has the status of an error.", {.poll_cq = flush_is_error}, NULL},
+    {"error-told-as-flush", "The WR at fault is told as flushed.", {.poll_cq = error_is_flush}, NULL},
+    {"error-told-as-success", "The WR at fault is told as done.", {.poll_cq = error_is_success}, NULL},
+    {"status-unknown", "An error has a status that there is not.", {.poll_cq = unknown_status}, NULL},
+    {"status-of-a-timeout", "Each error is told as a timeout.", {.poll_cq = timeout_status}, NULL},
+    {"success-told-as-error",
+     "Each fourth Receive is told as an error.",
+     {.poll_cq = success_is_error},
+     NULL},
+    {"receive-told-as-send", "A Receive has the opcode of a Send.", {.poll_cq = recv_is_send}, NULL},
+    {"read-told-as-write", "A Read has the opcode of a Write.", {.poll_cq = read_is_write}, NULL},
+    {"flush-lost", "What is flushed has no WC.", {.poll_cq = lost_flush}, NULL},
+    {"flush-lost-now-and-then", "Each second flushed WC is lost.", {.poll_cq = lost_some_flush}, NULL},
+    {"error-lost", "The WR at fault has no WC.", {.poll_cq = lost_error}, NULL},
+    {"receive-lost", "Each third Receive has no WC.", {.poll_cq = lost_receive}, NULL},
+    {"send-lost", "Each third Send has no WC.", {.poll_cq = lost_send}, NULL},
+    {"wc-twice", "Each success has two WCs.", {.poll_cq = twice}, forget_held},
+    {"flush-twice", "Each flushed WR has two WCs.", {.poll_cq = flushed_twice}, forget_held},
+    {"error-twice", "Each error has two WCs.", {.poll_cq = error_twice}, forget_held},
+    {"wcs-swapped", "Two WCs change places.", {.poll_cq = swapped}, NULL},
+    {"poll-of-empty-fails", "To poll an empty CQ is a failure.", {.poll_cq = empty_fails}, NULL},
+    {"poll-counts-too-many", "A poll that is full tells one WC too many.", {.poll_cq = too_many}, NULL},
+    {NULL, NULL, {.open_device = NULL}, NULL}};

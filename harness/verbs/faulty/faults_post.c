@@ -13,10 +13,6 @@
             if (condition)                                                                                   \
                 change;                                                                                      \
         return layer_plain.post_send(qp, wr, bad);                                                           \
-    }                                                                                                        \
-    static void install_##name(struct layer *layer)                                                          \
-    {                                                                                                        \
-        layer->post_send = name;                                                                             \
     }
 
 #define REFUSE(name, condition)                                                                              \
@@ -28,10 +24,6 @@
                 return EINVAL;                                                                               \
             }                                                                                                \
         return layer_plain.post_send(qp, wr, bad);                                                           \
-    }                                                                                                        \
-    static void install_##name(struct layer *layer)                                                          \
-    {                                                                                                        \
-        layer->post_send = name;                                                                             \
     }
 
 #define HAS_DATA (w->num_sge > 0 && w->sg_list[0].length > 1)
@@ -63,11 +55,6 @@ static int only_first(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send
     return returned;
 }
 
-static void install_only_first(struct layer *layer)
-{
-    layer->post_send = only_first;
-}
-
 static int backwards(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct ibv_send_wr *turned = NULL;
@@ -78,11 +65,6 @@ static int backwards(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
         wr = next;
     }
     return layer_plain.post_send(qp, turned, bad);
-}
-
-static void install_backwards(struct layer *layer)
-{
-    layer->post_send = backwards;
 }
 
 static int receives_backwards(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -97,11 +79,6 @@ static int receives_backwards(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct 
     return layer_plain.post_recv(qp, turned, bad);
 }
 
-static void install_receives_backwards(struct layer *layer)
-{
-    layer->post_recv = receives_backwards;
-}
-
 /* The last of a list is forgotten. */
 static int receive_forgotten(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
@@ -112,20 +89,10 @@ static int receive_forgotten(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct i
     return layer_plain.post_recv(qp, wr, bad);
 }
 
-static void install_receive_forgotten(struct layer *layer)
-{
-    layer->post_recv = receive_forgotten;
-}
-
 static int srq_receive_forgotten(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     wr->next = NULL;
     return layer_plain.post_srq_recv(srq, wr, bad);
-}
-
-static void install_srq_receive_forgotten(struct layer *layer)
-{
-    layer->post_srq_recv = srq_receive_forgotten;
 }
 
 /* ---- refusals ---- */
@@ -136,20 +103,10 @@ static int never_refused(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
     return 0;
 }
 
-static void install_never_refused(struct layer *layer)
-{
-    layer->post_send = never_refused;
-}
-
 static int receive_never_refused(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     (void)layer_plain.post_recv(qp, wr, bad);
     return 0;
-}
-
-static void install_receive_never_refused(struct layer *layer)
-{
-    layer->post_recv = receive_never_refused;
 }
 
 /* The first WR of the list is named, whichever was refused. */
@@ -159,11 +116,6 @@ static int bad_is_first(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
     if (returned != 0)
         *bad = wr;
     return returned;
-}
-
-static void install_bad_is_first(struct layer *layer)
-{
-    layer->post_send = bad_is_first;
 }
 
 /* A queue that takes four WRs, whatever was granted: they are counted by QP number, until a WC of the QP is
@@ -197,13 +149,6 @@ static int small_queue_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     for (int i = 0; i < got; i++)
         counted[wc[i].qp_num % FAULTS_KNOWN] = 0;
     return got;
-}
-
-static void install_small_queue(struct layer *layer)
-{
-    layer->post_send = small_queue;
-    layer->poll_cq = small_queue_poll;
-    faults_forget = forget_counted;
 }
 
 /* ---- keys ---- */
@@ -262,14 +207,6 @@ static void forget_all(void)
     faults_mr_count = 0;
 }
 
-static void install_local_keys(struct layer *layer)
-{
-    layer->reg_mr = remember;
-    layer->dereg_mr = forget;
-    faults_forget = forget_all;
-    layer->post_send = local_keys;
-}
-
 static int receive_keys(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     uint32_t ignored;
@@ -277,14 +214,6 @@ static int receive_keys(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_re
         for (int i = 0; i < w->num_sge; i++)
             (void)key_of(w->sg_list[i].addr, &w->sg_list[i].lkey, &ignored);
     return layer_plain.post_recv(qp, wr, bad);
-}
-
-static void install_receive_keys(struct layer *layer)
-{
-    layer->reg_mr = remember;
-    layer->dereg_mr = forget;
-    faults_forget = forget_all;
-    layer->post_recv = receive_keys;
 }
 
 static int remote_keys(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -296,40 +225,53 @@ static int remote_keys(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
     return layer_plain.post_send(qp, wr, bad);
 }
 
-static void install_remote_keys(struct layer *layer)
-{
-    layer->reg_mr = remember;
-    layer->dereg_mr = forget;
-    faults_forget = forget_all;
-    layer->post_send = remote_keys;
-}
-
 const struct fault faults_post[] = {
-    {"unsignaled-has-wc", "Each send WR is signaled.", install_all_signaled},
-    {"signaled-has-no-wc", "No send WR is signaled.", install_none_signaled},
-    {"solicited-lost", "No Send is solicited.", install_none_solicited},
-    {"odd-all-solicited", "Each Send is solicited.", install_all_solicited},
-    {"one-sge-used", "Only the first SGE is sent.", install_one_sge},
-    {"send-short-by-one", "A Send lacks its last byte.", install_short_by_one},
-    {"send-begins-late", "A Send lacks its first byte.", install_send_beside},
-    {"write-beside", "A Write lands a byte further.", install_write_beside},
-    {"read-beside", "A Read takes what lies a byte further.", install_read_beside},
-    {"write-uses-receive", "A Write takes a Receive of the peer.", install_write_with_imm},
-    {"read-is-a-send", "A Read sends an empty message.", install_read_not_written},
-    {"invalidate-not-sent", "A Send with Invalidate is a plain Send.", install_sent_without_inv},
-    {"empty-message-refused", "A message of length 0 is refused.", install_no_empty_message},
-    {"lists-refused", "A list of WRs is refused.", install_no_lists},
-    {"four-sges-refused", "More than three SGEs are refused.", install_no_gather},
-    {"list-cut", "Only the first WR of a list is posted.", install_only_first},
-    {"list-backwards", "The WRs of a list are posted from behind.", install_backwards},
-    {"receives-backwards", "The Receives of a list are posted from behind.", install_receives_backwards},
-    {"receive-forgotten", "The last Receive of a list is forgotten.", install_receive_forgotten},
-    {"srq-list-cut", "Only the first Receive of a list reaches an SRQ.", install_srq_receive_forgotten},
-    {"refused-send-accepted", "A refused send WR is told as accepted.", install_never_refused},
-    {"refused-receive-accepted", "A refused Receive is told as accepted.", install_receive_never_refused},
-    {"bad-wr-is-first", "The first WR of a list is named as the bad one.", install_bad_is_first},
-    {"queue-of-four", "The send queue takes four WRs, whatever was granted.", install_small_queue},
-    {"local-key-unchecked", "A Send with an unknown STag is sent.", install_local_keys},
-    {"receive-key-unchecked", "A Receive with an unknown STag is filled.", install_receive_keys},
-    {"remote-key-unchecked", "A Write or Read with an unknown STag is carried out.", install_remote_keys},
-    {NULL, NULL, NULL}};
+    {"unsignaled-has-wc", "Each send WR is signaled.", {.post_send = all_signaled}, NULL},
+    {"signaled-has-no-wc", "No send WR is signaled.", {.post_send = none_signaled}, NULL},
+    {"solicited-lost", "No Send is solicited.", {.post_send = none_solicited}, NULL},
+    {"odd-all-solicited", "Each Send is solicited.", {.post_send = all_solicited}, NULL},
+    {"one-sge-used", "Only the first SGE is sent.", {.post_send = one_sge}, NULL},
+    {"send-short-by-one", "A Send lacks its last byte.", {.post_send = short_by_one}, NULL},
+    {"send-begins-late", "A Send lacks its first byte.", {.post_send = send_beside}, NULL},
+    {"write-beside", "A Write lands a byte further.", {.post_send = write_beside}, NULL},
+    {"read-beside", "A Read takes what lies a byte further.", {.post_send = read_beside}, NULL},
+    {"write-uses-receive", "A Write takes a Receive of the peer.", {.post_send = write_with_imm}, NULL},
+    {"read-is-a-send", "A Read sends an empty message.", {.post_send = read_not_written}, NULL},
+    {"invalidate-not-sent", "A Send with Invalidate is a plain Send.", {.post_send = sent_without_inv}, NULL},
+    {"empty-message-refused", "A message of length 0 is refused.", {.post_send = no_empty_message}, NULL},
+    {"lists-refused", "A list of WRs is refused.", {.post_send = no_lists}, NULL},
+    {"four-sges-refused", "More than three SGEs are refused.", {.post_send = no_gather}, NULL},
+    {"list-cut", "Only the first WR of a list is posted.", {.post_send = only_first}, NULL},
+    {"list-backwards", "The WRs of a list are posted from behind.", {.post_send = backwards}, NULL},
+    {"receives-backwards",
+     "The Receives of a list are posted from behind.",
+     {.post_recv = receives_backwards},
+     NULL},
+    {"receive-forgotten", "The last Receive of a list is forgotten.", {.post_recv = receive_forgotten}, NULL},
+    {"srq-list-cut",
+     "Only the first Receive of a list reaches an SRQ.",
+     {.post_srq_recv = srq_receive_forgotten},
+     NULL},
+    {"refused-send-accepted", "A refused send WR is told as accepted.", {.post_send = never_refused}, NULL},
+    {"refused-receive-accepted",
+     "A refused Receive is told as accepted.",
+     {.post_recv = receive_never_refused},
+     NULL},
+    {"bad-wr-is-first", "The first WR of a list is named as the bad one.", {.post_send = bad_is_first}, NULL},
+    {"queue-of-four",
+     "The send queue takes four WRs, whatever was granted.",
+     {.post_send = small_queue, .poll_cq = small_queue_poll},
+     forget_counted},
+    {"local-key-unchecked",
+     "A Send with an unknown STag is sent.",
+     {.reg_mr = remember, .dereg_mr = forget, .post_send = local_keys},
+     forget_all},
+    {"receive-key-unchecked",
+     "A Receive with an unknown STag is filled.",
+     {.reg_mr = remember, .dereg_mr = forget, .post_recv = receive_keys},
+     forget_all},
+    {"remote-key-unchecked",
+     "A Write or Read with an unknown STag is carried out.",
+     {.reg_mr = remember, .dereg_mr = forget, .post_send = remote_keys},
+     forget_all},
+    {NULL, NULL, {.open_device = NULL}, NULL}};
