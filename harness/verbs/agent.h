@@ -187,6 +187,20 @@ struct send_list {
 bool work_sends(struct verbs *v, struct params *p, const json_t *wrs, struct send_list *out);
 void work_free_sends(struct verbs *v, struct send_list *list);
 
+/* A call that destroys an object; t: its thing. */
+#define VERB_GIVES_BACK(function, name, kind, call)                                                          \
+    json_t *function(struct verbs *v, struct params *p)                                                      \
+    {                                                                                                        \
+        struct outcome o;                                                                                    \
+        struct thing *t = things_take_out(v, p, name, kind);                                                 \
+        if (t == NULL)                                                                                       \
+            return NULL;                                                                                     \
+        outcome_begin(&o);                                                                                   \
+        outcome_int(&o, v->layer->call);                                                                     \
+        things_put_out(v, t, o.error == 0);                                                                  \
+        return outcome_json(&o);                                                                             \
+    }
+
 /* ---- calls: NULL when p->why is set ---- */
 typedef json_t *verbs_call(struct verbs *v, struct params *p);
 verbs_call verb_open_rnic, verb_query_rnic, verb_close_rnic, verb_allocate_pd, verb_deallocate_pd;

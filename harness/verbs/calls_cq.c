@@ -34,17 +34,7 @@ json_t *verb_set_handler(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *verb_clear_handler(struct verbs *v, struct params *p)
-{
-    struct outcome o;
-    struct thing *t = things_take_out(v, p, "handler", KIND_HANDLER);
-    if (t == NULL)
-        return NULL;
-    outcome_begin(&o);
-    outcome_int(&o, v->layer->destroy_comp_channel(t->channel));
-    things_put_out(v, t, o.error == 0);
-    return outcome_json(&o);
-}
+VERB_GIVES_BACK(verb_clear_handler, "handler", KIND_HANDLER, destroy_comp_channel(t->channel))
 
 /* Waits in steps, so that a reset, or the end of the handler, is seen. False: the time is up. */
 static bool event_is_there(struct verbs *v, const struct thing *t, uint64_t until)
@@ -150,17 +140,7 @@ json_t *verb_resize_cq(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *verb_destroy_cq(struct verbs *v, struct params *p)
-{
-    struct outcome o;
-    struct thing *t = things_take_out(v, p, "cq", KIND_CQ);
-    if (t == NULL)
-        return NULL;
-    outcome_begin(&o);
-    outcome_int(&o, v->layer->destroy_cq(t->cq));
-    things_put_out(v, t, o.error == 0);
-    return outcome_json(&o);
-}
+VERB_GIVES_BACK(verb_destroy_cq, "cq", KIND_CQ, destroy_cq(t->cq))
 
 json_t *verb_request_notification(struct verbs *v, struct params *p)
 {

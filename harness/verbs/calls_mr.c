@@ -96,14 +96,4 @@ json_t *verb_reregister_mr(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *verb_deregister_mr(struct verbs *v, struct params *p)
-{
-    struct outcome o;
-    struct thing *t = things_take_out(v, p, "mr", KIND_MR);
-    if (t == NULL)
-        return NULL;
-    outcome_begin(&o);
-    outcome_int(&o, v->layer->dereg_mr(t->mr));
-    things_put_out(v, t, o.error == 0);
-    return outcome_json(&o);
-}
+VERB_GIVES_BACK(verb_deregister_mr, "mr", KIND_MR, dereg_mr(t->mr))

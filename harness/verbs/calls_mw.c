@@ -54,14 +54,4 @@ json_t *verb_bind_mw(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *verb_deallocate_mw(struct verbs *v, struct params *p)
-{
-    struct outcome o;
-    struct thing *t = things_take_out(v, p, "mw", KIND_MW);
-    if (t == NULL)
-        return NULL;
-    outcome_begin(&o);
-    outcome_int(&o, v->layer->dealloc_mw(t->mw));
-    things_put_out(v, t, o.error == 0);
-    return outcome_json(&o);
-}
+VERB_GIVES_BACK(verb_deallocate_mw, "mw", KIND_MW, dealloc_mw(t->mw))

@@ -34,17 +34,7 @@ json_t *verb_open_rnic(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *verb_close_rnic(struct verbs *v, struct params *p)
-{
-    struct outcome o;
-    struct thing *t = things_take_out(v, p, "rnic", KIND_RNIC);
-    if (t == NULL)
-        return NULL;
-    outcome_begin(&o);
-    outcome_int(&o, v->layer->close_device(t->context));
-    things_put_out(v, t, o.error == 0);
-    return outcome_json(&o);
-}
+VERB_GIVES_BACK(verb_close_rnic, "rnic", KIND_RNIC, close_device(t->context))
 
 /* The members that are a plain number. */
 #define NUMBER(member) json_object_set_new(said, #member, json_integer((json_int_t)a->member))
@@ -183,14 +173,4 @@ json_t *verb_allocate_pd(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *verb_deallocate_pd(struct verbs *v, struct params *p)
-{
-    struct outcome o;
-    struct thing *t = things_take_out(v, p, "pd", KIND_PD);
-    if (t == NULL)
-        return NULL;
-    outcome_begin(&o);
-    outcome_int(&o, v->layer->dealloc_pd(t->pd));
-    things_put_out(v, t, o.error == 0);
-    return outcome_json(&o);
-}
+VERB_GIVES_BACK(verb_deallocate_pd, "pd", KIND_PD, dealloc_pd(t->pd))

@@ -76,14 +76,4 @@ json_t *verb_modify_srq(struct verbs *v, struct params *p)
     return result;
 }
 
-json_t *verb_destroy_srq(struct verbs *v, struct params *p)
-{
-    struct outcome o;
-    struct thing *t = things_take_out(v, p, "srq", KIND_SRQ);
-    if (t == NULL)
-        return NULL;
-    outcome_begin(&o);
-    outcome_int(&o, v->layer->destroy_srq(t->srq));
-    things_put_out(v, t, o.error == 0);
-    return outcome_json(&o);
-}
+VERB_GIVES_BACK(verb_destroy_srq, "srq", KIND_SRQ, destroy_srq(t->srq))
