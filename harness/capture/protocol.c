@@ -43,7 +43,7 @@ static const char *name_of(enum capture_protocol family, unsigned number)
         {CAPTURE_FCIP, 0, "TCP without data (FCIP)"},
         {CAPTURE_FCIP, 1, "FCIP special frame"},
         {CAPTURE_FCIP, 2, "TCP port 3225, no FCIP"},
-        {CAPTURE_FCIP, 3, "iFCP, which is not read"},
+        {CAPTURE_FCIP, 3, "iFCP, which is not read (capture the FC side of its gateway)"},
         {CAPTURE_FC_TYPE, 0x08, "FC TYPE 08h (SCSI-FCP)"},
         {CAPTURE_FC_TYPE, 0x05, "FC TYPE 05h (IP)"},
         {CAPTURE_FC_TYPE, 0x20, "FC TYPE 20h (FC-CT)"},

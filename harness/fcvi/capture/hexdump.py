@@ -37,6 +37,16 @@ def captures_of(paths: Iterable[str], args: Any) -> Iterator[dict[str, str | Exc
 
 
 @contextmanager
+def standing_in(paths: Iterable[str], args: Any) -> Iterator[dict[str, str | Exception]]:
+    """The same of files that are dumps by --from hex, and nothing of captures. Raises ReaderLost."""
+    if args.form == "capture":
+        yield {}
+        return
+    with captures_of(paths, args) as found:
+        yield found
+
+
+@contextmanager
 def capture_of(path: str, args: Any) -> Iterator[str]:
     """That of one dump. Raises HexError, ReaderLost."""
     with captures_of([path], args) as found:

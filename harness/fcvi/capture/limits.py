@@ -6,7 +6,7 @@ from fcvi.engine.words import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
 _MOST = 1 << 40
 
@@ -43,6 +43,8 @@ class Wishes:
     limits = Limits()
     no_sandbox = False
     reorder = 0  #: ms: records are taken in the order of their times within so much
+    form = "capture"  #: or hex
+    link: Optional[str] = None  #: of a dump
 
 
 NAMES = ("memory", "cpu", "output", "bytes", "findings")
@@ -85,6 +87,14 @@ def add_reorder(parser: Any) -> None:
         "--reorder", type=positive_ms, default=Wishes.reorder, metavar="MS",
         help="Take records in the order of their times, where they are no more than so many milliseconds apart.",
     )  # fmt: skip
+
+
+def add_form(parser: Any) -> None:
+    """--from and --link, of the commands that read hexadecimal dumps too. ``hexdump.standing_in`` opens them."""
+    parser.add_argument("--from", dest="form", choices=("capture", "hex"), default=Wishes.form,
+                        help="The files are captures (the default) or hexadecimal dumps, as `fcvi decode` reads them.")  # fmt: skip
+    link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
+    parser.add_argument("--link", choices=("frame", "delimited", "ethernet"), default=Wishes.link, help=link)
 
 
 def add_options(parser: Any) -> None:

@@ -42,6 +42,13 @@ def protocol_name(protocol: int) -> str:
     return str(ffi.string(words), "ascii")
 
 
+def foreign_of(tally: Any) -> dict[str, int]:
+    """The foreign records of one file by protocol."""
+    foreign = {protocol_name(f.protocol): int(f.count.records) for f in tally.foreign[0 : tally.protocols]}
+    foreign["other protocols"] = foreign.get("other protocols", 0) + int(tally.others.records)
+    return foreign
+
+
 _MOST_NAMES = 6  # of what a capture has instead of FC-VI
 
 
@@ -59,8 +66,7 @@ class Records:
 
     def take(self, tally: Any) -> None:
         """Add the tally of one file."""
-        foreign = {protocol_name(f.protocol): f.count.records for f in tally.foreign[0 : tally.protocols]}
-        foreign["other protocols"] = foreign.get("other protocols", 0) + tally.others.records
+        foreign = foreign_of(tally)
         cut = tally.unjudged[lib.JUDGE_CUT].records
         parts = tally.records - tally.judged.records - cut - tally.fragments - sum(foreign.values())
         self.all += tally.records
@@ -297,6 +303,14 @@ def artefacts(capture: Any) -> list[str]:
 def _senders(which: Any) -> str:
     named = [f"{which.sender[i]:06X}" for i in range(min(which.senders, lib.CAPTURE_SENDERS))]
     return ", ".join(named) + (" and others" if which.senders > len(named) else "")
+
+
+def source_of(path: str, dumps: dict[str, str | Exception]) -> str:
+    """Where a file is read, given what stands for dumps (``hexdump.standing_in``). Raises ScanError."""
+    name = dumps.get(path, path)
+    if isinstance(name, Exception):
+        raise ScanError(str(name))
+    return name
 
 
 class Scan:

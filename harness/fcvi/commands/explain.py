@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 from fcvi.capture import confined
-from fcvi.capture.limits import add_options, add_reorder, positive_ms
+from fcvi.capture.limits import add_form, add_options, add_reorder, positive_ms
 from fcvi.capture.scan import EDITIONS
 from fcvi.engine.words import complain, file_name, printable
 
@@ -39,6 +39,7 @@ def add_parser(commands: Any) -> None:
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default="auto", help=which)
     p.add_argument("--glossary", action="store_true", help="Print the words of storage systems' logs, and what they mean here.")
+    add_form(p)
     add_reorder(p)
     add_options(p)
     p.set_defaults(run=run, books=False)
@@ -145,7 +146,7 @@ def _explain(args: Any, box: confined.Box) -> int:
     from .flows import about_capture, connections, left_out, none_of_ours, old_edition, taken
 
     def make() -> Table:
-        table = Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition)
+        table = Table(args.r_a_tov * 1000, limits=args.limits, edition=args.edition, dumps=args.dumps)
         if args.html is not None:
             table.scan.sample()
         return table

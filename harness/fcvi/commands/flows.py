@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 
 from fcvi.capture import confined
-from fcvi.capture.limits import Wishes, add_options, add_reorder, positive_ms
+from fcvi.capture.limits import Wishes, add_form, add_options, add_reorder, positive_ms
 from fcvi.capture.scan import EDITIONS, ScanError
 from fcvi.engine.words import complain, printable
 from fcvi.vitcp import captured
@@ -84,6 +84,7 @@ def add_parser(commands: Any) -> None:
     what = "This file has the numbers of VI/TCP that the draft leaves open (default: T0)."
     p.add_argument("--profile", metavar="FILE", help=what)
     p.add_argument("--no-monitor", action="store_true", help="Judge nothing; only count.")
+    add_form(p)
     add_reorder(p)
     add_options(p)
     p.set_defaults(run=run, books=False)
@@ -155,7 +156,7 @@ def _looked_at(file: File, table: Table, args: Any) -> Clocks:
     late, _, pause_us = file.clock
     is_quick = int(table.scan.tally.records) < _QUICK
     if file.is_file and (late or pause_us > limit_us(table) or (file.orphans and (is_quick or file.orphans * 4 >= file.answers))):
-        return look(file.path, args.limits, file.clock, limit_us(table))
+        return look(table.scan.source(file.path), args.limits, file.clock, limit_us(table))
     return Clocks()
 
 
@@ -170,7 +171,9 @@ def about_capture(table: Table) -> list[str]:
     return [*table.said, *lacks, *(f"{said[0].upper()}{said[1:]}: it is not judged." for said in table.scan.artefacts)]
 
 
-_KINDS = ("frame", "cut off", "FIP", "of another protocol", "malformed", "of TCP with a part of a frame")
+_KINDS = ("frame", "cut off", "FIP", "of other protocols", "malformed", "of TCP with a part of a frame")
+_FOREIGN = 3
+_MOST_NAMES = 6  # of other protocols
 _TYPES = {0x00: "Basic Link Service", 0x01: "Extended Link Service", 0x08: "SCSI (FCP)", 0x20: "FC-CT", 0x05: "IP over FC",
           0x28: "NVMe", 0x58: "FC-VI"}  # fmt: skip
 
@@ -178,7 +181,13 @@ _TYPES = {0x00: "Basic Link Service", 0x01: "Extended Link Service", 0x08: "SCSI
 def instead(table: Table) -> str:
     """What a capture without FC-VI has."""
     tally = table.scan.tally
-    parts = [f"{tally.kind[i]} {_KINDS[i] if i < len(_KINDS) else f'of kind {i}'}" for i in range(1, 16) if tally.kind[i]]
+    parts = [f"{tally.kind[i]} {_KINDS[i] if i < len(_KINDS) else f'of kind {i}'}" for i in range(1, 16)
+             if tally.kind[i] and not (i == _FOREIGN and table.scan.foreign)]  # fmt: skip
+    named = sorted((name, count) for name, count in table.scan.foreign.items() if name != "FIP")
+    named.sort(key=lambda item: -item[1])
+    parts += [f"{count} {name}" for name, count in named[:_MOST_NAMES]]
+    if len(named) > _MOST_NAMES:
+        parts.append(f"{sum(count for _, count in named[_MOST_NAMES:])} of other protocols")
     parts += [f"{tally.type[t]} FC frames of TYPE {t:02X}h{f' ({_TYPES[t]})' if t in _TYPES else ''}"
               for t in range(256) if tally.type[t]]  # fmt: skip
     return f"{tally.records} records: {', '.join(parts)}" if parts else "no record at all"
@@ -251,7 +260,8 @@ def old_edition(table: Table) -> str:
 def left_out(table: Table) -> str:
     """What of the captures is in no Connection, behind a semicolon; empty when there is none."""
     tally = table.scan.tally
-    counts = {"cut off": tally.kind[1] - tally.part, "malformed": tally.kind[4], "with a wrong CRC": tally.damaged}
+    counts = {"cut off": tally.kind[1] - tally.part, "malformed": tally.kind[4], "with a wrong CRC": tally.damaged,
+              "of iFCP": sum(count for name, count in table.scan.foreign.items() if name.startswith("iFCP"))}  # fmt: skip
     lost = [f"{count} {what}" for what, count in counts.items() if count]
     part = f"; {tally.part} by their headers only: cut off" if tally.part else ""
     return part + (f"; not taken in: {', '.join(lost)}" if lost else "")
@@ -264,6 +274,7 @@ def connections(count: int) -> str:
 
 def run(args: Any) -> int:
     """List the Connections."""
+    args.dumps = {}
     if args.wire == "tcp":
         from fcvi.vitcp import flows as vitcp_flows
 
@@ -294,8 +305,14 @@ def with_page(args: Any, work: Callable[[confined.Box], int]) -> int:
         from .place import ready_file
 
         ready_file("--html", args.html)
+    from fcvi.capture.hexdump import standing_in
+
     page = bytearray()
-    status = confined.take(args.files, args, work, page.extend)
+    try:
+        with standing_in(args.files, args) as args.dumps:
+            status = confined.take(args.files, args, work, page.extend)
+    except confined.ReaderLost:
+        return 3  # it has said why
     if page and status in (0, 1, 2, 4):
         from fcvi.engine.files import write_named
         from fcvi.engine.words import why
@@ -319,8 +336,8 @@ def _watch(args: Any) -> int:
         bad = "--exporter goes with -i"
     if bad is None and args.openmetrics and args.columns:
         bad = "--openmetrics goes without --fields"
-    if bad is None and args.html is not None:
-        bad = "-i goes without --html"
+    if bad is None and (args.html is not None or args.form != "capture"):
+        bad = "-i goes without --html and --from"
     if bad is not None:
         complain(bad, "fcvi flows")
         return 2
@@ -395,7 +412,7 @@ def _list(args: Any, box: confined.Box) -> int:
     from fcvi.flows.table import Table
 
     def make() -> Table:
-        table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.edition)
+        table = Table(args.r_a_tov * 1000, not args.no_monitor, args.limits, args.edition, args.dumps)
         if args.html is not None:
             table.scan.sample()
         if args.interface is not None:

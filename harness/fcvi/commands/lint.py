@@ -28,10 +28,9 @@ on at once. - is standard input, of which findings come at once: ``tcpdump -w - 
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 
 from fcvi.capture import confined, filter_options
-from fcvi.capture.limits import Limits, Wishes, add_options, add_reorder, positive_ms
+from fcvi.capture.limits import Limits, Wishes, add_form, add_options, add_reorder, positive_ms
 from fcvi.capture.scan import EDITIONS, Order, Records, Scan, ScanError, Watch, first_time
 from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, paint_for
@@ -59,7 +58,6 @@ class Arguments(Wishes, captured.Wishes):
     keep: Optional[Ring] = None
     on_finding: Optional[Callable[[], None]] = None  # where an interface is watched: told of each
     sarif: Optional[str] = None
-    form, link = "capture", None
     edition = "auto"
     dumps: dict[str, str | Exception] = {}  # of the files that are hexadecimal dumps: their captures in memory
     trust = r_a_tov = 0
@@ -89,10 +87,7 @@ def add_parser(commands: Any) -> None:
     unknown = "(default: taken for 10000, and no breach is judged by it)."
     p.add_argument("--r-a-tov", type=positive_ms, default=Arguments.r_a_tov, metavar="MS",
                    help=f"R_A_TOV of the ports is this {unknown}")  # fmt: skip
-    what = "The files are captures (the default) or hexadecimal dumps, as `fcvi decode` reads them."
-    p.add_argument("--from", dest="form", choices=("capture", "hex"), default=Arguments.form, help=what)
-    link = "The frames of a hexadecimal dump begin with the Frame_Header, SOF or Ethernet (default: as they look)."
-    p.add_argument("--link", choices=("frame", "delimited", "ethernet"), default=Arguments.link, help=link)
+    add_form(p)
     which = "The ports speak this edition: that of 2007, Rev 1.0 of 1999, or what their frames show (the default)."
     p.add_argument("--edition", choices=tuple(EDITIONS), default=Arguments.edition, help=which)
     captured.add_options(p)
@@ -628,11 +623,9 @@ def run(args: Arguments) -> int:
 
 def _dumps(paths: Sequence[str], args: Arguments) -> ContextManager[dict[str, str | Exception]]:
     """What becomes of hexadecimal dumps before a reader of captures is confined. Raises ReaderLost."""
-    if args.form == "capture":
-        return nullcontext({})
-    from fcvi.capture.hexdump import captures_of
+    from fcvi.capture.hexdump import standing_in
 
-    return captures_of(paths, args)
+    return standing_in(paths, args)
 
 
 def _watch(args: Arguments) -> int:

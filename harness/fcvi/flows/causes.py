@@ -705,4 +705,4 @@ def _pause(table: Table, flow: Flow, frame: int, us: int) -> Optional[Pause]:
     path, number = table.scan.place(frame)
     if not any(file.path == path and file.is_file for file in table.files):
         return None
-    return pause(path, number, us, flow.ids, table.limits)
+    return pause(table.scan.source(path), number, us, flow.ids, table.limits)

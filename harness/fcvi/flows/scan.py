@@ -8,7 +8,7 @@ from _fcvi import ffi, lib
 
 from fcvi.capture.limits import Limits
 from fcvi.capture import scan as capture
-from fcvi.capture.scan import ScanError, Watch, hash_seed
+from fcvi.capture.scan import ScanError, Watch, hash_seed, source_of
 from fcvi.engine.words import printable
 
 TYPE_CHECKING = False
@@ -49,8 +49,9 @@ class Scan:
     number = time_us = network = why = missing = earlier = _kind = _bytes = _length = 0
     flow = other = NONE
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, edition: str = "auto") -> None:
-        self._limits = limits or Limits()
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, edition: str = "auto",
+                 dumps: Optional[dict[str, str | Exception]] = None) -> None:  # fmt: skip
+        self._limits, self._dumps = limits or Limits(), dumps or {}
         self._flows = ffi.gc(lib.fcvi_flows_open(hash_seed()), lib.fcvi_flows_close)
         if self._flows == ffi.NULL:
             raise ScanError(self._limits.hint("out of memory"))
@@ -64,12 +65,14 @@ class Scan:
         self.is_file = False  # the file that was read last: it can be read again
         self.clock = (0, 0, 0)  # of that file: records that are late, by how much at most, and the longest pause
         self.heard_us = 0  # when its latest frame came, also of those that are only counted
+        self.foreign: dict[str, int] = {}  # records of other protocols than Fibre Channel, by name
         self.tick: Callable[[], None] = lambda: None  # called now and then
 
     def take(self, path: str, order: Optional[capture.Order] = None) -> Iterator[None]:
         """One more file of the stream. Raises ScanError."""
         before = self._watch.frames = int(self.tally.records)
-        scan = self._scan = capture.Scan(path, self._limits, order)
+        scan = self._scan = capture.Scan(self.source(path), self._limits, order)
+        scan.path = path
         self.files.append((before, path))
         in_c = None
         try:
@@ -84,10 +87,17 @@ class Scan:
             scan.close()
             clock = scan.tally.clock
             self.heard_us = int(clock.heard_us)
+            for name, count in capture.foreign_of(scan.tally).items():
+                if count and not name.startswith("FC TYPE"):
+                    self.foreign[name] = self.foreign.get(name, 0) + count
             self.is_file, self.clock = scan.is_file, (int(clock.late), int(clock.lag_us), int(clock.pause_us))
             if scan.numbers is not None:
                 self._numbers[before] = scan.numbers
             self.artefacts += [said for said in scan.artefacts if said not in self.artefacts]
+
+    def source(self, path: str) -> str:
+        """Where a file is read: that of a dump is a capture in memory. Raises ScanError."""
+        return source_of(path, self._dumps)
 
     @property
     def tally(self) -> Any:

@@ -169,8 +169,9 @@ class File:
 class Table:
     """All Connections of the captures that are taken in."""
 
-    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, edition: str = "auto") -> None:
-        self.scan, self.limits = Scan(r_a_tov_us, monitor, limits, edition), limits or Limits()
+    def __init__(self, r_a_tov_us: int = 0, monitor: bool = True, limits: Optional[Limits] = None, edition: str = "auto",
+                 dumps: Optional[dict[str, str | Exception]] = None) -> None:  # fmt: skip
+        self.scan, self.limits = Scan(r_a_tov_us, monitor, limits, edition, dumps), limits or Limits()
         self.flows: dict[int, Flow] = {}
         self.names: dict[tuple[int, int], int] = {}  # Port_Name of an N_Port_ID of a network
         self._idents: dict[tuple[int, int], int] = {}  # and the other way

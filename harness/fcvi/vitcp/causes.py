@@ -224,7 +224,8 @@ def _read_in(path: str, args: Any, window_us: int) -> tuple[list[dict[str, Any]]
     seen: Seen = Seen()
     rows: list[dict[str, Any]] = []
     try:
-        for row in connections(path, args.limits, Streams(profile_of(None), connections=True), Order(window_us), seen):
+        streams = Streams(profile_of(None), connections=True)
+        for row in connections(path, args.limits, streams, Order(window_us), seen, args.dumps):
             rows.append(row)
     except ScanError:
         pass  # it was told of before

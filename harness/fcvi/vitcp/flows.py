@@ -11,7 +11,7 @@ from _fcvi import ffi, lib
 
 from fcvi.capture import confined
 from fcvi.capture.limits import Limits
-from fcvi.capture.scan import Order, Scan, ScanError, Watch
+from fcvi.capture.scan import Order, Scan, ScanError, Watch, source_of
 from fcvi.engine.words import complain, file_name, printable
 
 from . import codec
@@ -105,14 +105,16 @@ def _text(row: dict[str, Any]) -> str:
 
 
 def connections(path: str, limits: Limits, streams: Streams, order: Optional[Order] = None,
-                seen: Optional[Seen] = None) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Those of a capture, in the order in which they end. seen: is told of its times."""
+                seen: Optional[Seen] = None, dumps: Optional[dict[str, str | Exception]] = None,
+                ) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Those of a capture, in the order in which they end. seen: is told of its times; dumps: what stands for a file."""
     rows: list[dict[str, Any]] = []
 
     def drain() -> None:
         rows.extend(row_of(path, c) for c in streams.over())
 
-    scan = Scan(path, limits, order)
+    scan = Scan(source_of(path, dumps or {}), limits, order)
+    scan.path = path
     try:
         for _ in scan.stops(Watch(0, 0), drain, streams.pointer):
             yield from rows
@@ -135,7 +137,7 @@ def _list(args: Any, box: confined.Box) -> int:
     for path in args.files:
         streams = Streams(profile_of(args.profile), args.tcp_port, connections=True)
         try:
-            for row in connections(path, args.limits, streams):
+            for row in connections(path, args.limits, streams, dumps=args.dumps):
                 found += 1
                 print(json.dumps(row) if args.json else _text(row))
         except ScanError as error:
@@ -161,4 +163,10 @@ def run(args: Any) -> int:
     except ValueError as error:
         complain(error)
         return 2
-    return confined.run(args.files, args, lambda box: _list(args, box))
+    from fcvi.capture.hexdump import standing_in
+
+    try:
+        with standing_in(args.files, args) as args.dumps:
+            return confined.run(args.files, args, lambda box: _list(args, box))
+    except confined.ReaderLost:
+        return 3  # it has said why

@@ -20,6 +20,7 @@ from fcvi.capture.reader import Reader
 
 from .. import starts
 from ..conftest import CONNECT_RQST, FCVI, PCAPS, RECORDED, ROOT, fcvi
+from ..flows.field import stories
 from . import wrappings as w
 from .wrappings import Frame
 
@@ -495,6 +496,33 @@ def test_lint_judges_a_dump_as_the_capture_it_came_from(tmp_path: Path) -> None:
 
 
 BAD_DUMPS = [("", "no hexadecimal dump"), ("zz", "line 1"), ("0000 11\n0005 22", "offset 0005"), ("000 11\nxx", "line 2")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_every_command_reads_a_dump_as_the_capture_it_came_from(encoding: str, tmp_path: Path) -> None:
+    """But for its times, and by its own name. Standard input, too; VI/TCP as well; and one that is no dump gets a line."""
+    talk = stories.Talk(random.Random(1))
+    talk.login(), talk.setup(), talk.message(0, 3000), talk.disconnect()
+    capture, dump = tmp_path / "a.pcap", tmp_path / "a.txt"
+    capture.write_bytes(w.pcap(224, [(0, f.data) for f in talk.frames]))
+    dump.write_text("\n".join(f.data.hex() for f in talk.frames), encoding)
+    for command in ("flows", "explain", "lint", "decode"):
+        whole = fcvi(command, str(capture))
+        done = fcvi(command, "--from", "hex", str(dump))
+        assert (done.stdout, done.returncode) == (whole.stdout.replace("a.pcap", "a.txt"), whole.returncode)
+        assert "/proc" not in done.stdout
+    (tmp_path / "b.txt").write_text("no dump\n")
+    for command in (["flows"], ["explain"], ["flows", "--wire", "tcp"]):
+        done = fcvi(*command, "--from", "hex", str(tmp_path / "b.txt"))
+        assert done.returncode == 2 and "b.txt: line 1: 'no' is not hexadecimal" in done.stderr
+    raw, at, packets = (PCAPS / "vitcp/good.pcap").read_bytes(), 24, []
+    while at < len(raw):
+        length = int.from_bytes(raw[at + 8 : at + 12], "little")
+        packets.append(bytes(12) + b"\x08\x00" + raw[at + 16 : at + 16 + length])
+        at += 16 + length
+    dump.write_text("\n".join(p.hex() for p in packets), encoding)
+    assert "Connect Accept" in fcvi("flows", "--wire", "tcp", "--from", "hex", "--link", "ethernet", str(dump)).stdout
+    assert "1 of VI/TCP" in fcvi("explain", "--from", "hex", "--link", "ethernet", str(dump)).stdout
 
 
 def test_a_last_row_whose_text_stands_close_is_read_to_its_end(tmp_path: Path) -> None:

@@ -244,7 +244,11 @@ def test_ifcp_is_told_by_name(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(w.pcap(101, packets))
     findings, summary, status = lint(path)
-    assert (findings, status, summary["records"]["foreign"]) == ([], 2, {"iFCP, which is not read": 3})
+    name = "iFCP, which is not read (capture the FC side of its gateway)"
+    assert (findings, status, summary["records"]["foreign"]) == ([], 2, {name: 3})
+    for command in ("lint", "flows", "explain", "decode"):
+        done = fcvi(command, str(path))
+        assert name in (done.stdout if command == "decode" else done.stderr)
 
 
 @pytest.mark.parametrize(
