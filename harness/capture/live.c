@@ -5,6 +5,7 @@
 #include "envelope.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <pcap/pcap.h>
@@ -155,6 +156,9 @@ static int activate(struct live *live, char *error, size_t size)
     if (status < 0)
         return complain(error, size, live->name,
                         *pcap_geterr(p) != '\0' ? pcap_geterr(p) : pcap_statustostr(status));
+    /* a program that the process starts would go on taking frames from the wire */
+    if (fcntl(pcap_fileno(p), F_SETFD, FD_CLOEXEC) != 0)
+        return complain(error, size, live->name, strerror(errno));
     if (pcap_datalink(p) != DLT_EN10MB)
         return complain(error, size, live->name, "this is no Ethernet interface");
     if (pcap_compile(p, &program, filter, 1, PCAP_NETMASK_UNKNOWN) != 0)
