@@ -36,9 +36,13 @@ class QpCalls(Caller):
             sizes[1], sges[1] = 0, 0
         if max(sizes) > top:
             if model.choose.beyond == "refused":
+                if fault == "refused-qp-holds-cq":
+                    cqs[0].users.append(None)  # type: ignore[arg-type]
                 raise Refused(EINVAL)
             sizes = [min(size, top) for size in sizes]
         more = model.choose.receive_sges == "one-more"
+        if fault == "refused-qp-holds-cq" and max(sges) > device.attributes["max_sge"]:
+            cqs[0].users.append(None)  # type: ignore[arg-type]
         if max(sges[0], sges[1] - more) > device.attributes["max_sge"] and fault != "qp-sges-unchecked" or inline > 64:
             raise Refused(EINVAL)
         if (fault == "pd-one-qp" and any(qp.pd is pd for qp in device.qps.values())) or (
@@ -83,7 +87,8 @@ class QpCalls(Caller):
         send, receive = (qp.recv_cq, qp.send_cq) if fault == "query-qp-cqs-swapped" else (qp.send_cq, qp.recv_cq)
         access = qp.access | (LOCAL_WRITE if model.choose.access_told == "more" else 0)
         return {"state": state, "cap": cap,
-                "attributes": {"qp_access_flags": spell(access, RIGHTS), "max_rd_atomic": qp.ord, "max_dest_rd_atomic": qp.ird,
+                "attributes": {"qp_access_flags": spell(access, RIGHTS), "max_rd_atomic": qp.ord + (fault == "query-qp-ord-wrong"),
+                               "max_dest_rd_atomic": qp.ird,
                                "cur_qp_state": state},
                 "send_cq": model.number_of(send), "recv_cq": model.number_of(receive), "srq": model.number_of(qp.srq),
                 "pd": model.number_of(qp.pd)}
@@ -108,7 +113,7 @@ class QpCalls(Caller):
         self._attributes_right(qp, numbers, access)
         if state is not None:
             self._move(qp, before, state, numbers, access)
-        if numbers["max_rd_atomic"] is not None:
+        if numbers["max_rd_atomic"] is not None and fault != "modify-ord-no-effect":
             qp.ord = numbers["max_rd_atomic"]
         if numbers["max_dest_rd_atomic"] is not None:
             qp.ird = numbers["max_dest_rd_atomic"]
@@ -124,7 +129,7 @@ class QpCalls(Caller):
         choose, device, fault = self.model.choose, qp.device, self.model.fault
         top = device.attributes["max_qp_rd_atom"]
         ord_, ird = numbers["max_rd_atomic"], numbers["max_dest_rd_atomic"]
-        if (ord_ is not None and ord_ > top) or (ird is not None and ird > top):
+        if (ord_ is not None and ord_ > top and fault != "modify-ord-beyond") or (ird is not None and ird > top):
             raise Refused(EINVAL)
         if choose.ord_increase == "ord" and ird is not None and ird > qp.ird:
             raise Refused(EOPNOTSUPP)

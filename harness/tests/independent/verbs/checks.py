@@ -106,6 +106,7 @@ def failing(pair: Pair, end: End, found: Answer, statuses: Any, wr_id: int = 1) 
 def refused_access(make: Make, how: Callable[[Pair], Answer], untouched: bool = True, read: bool = False) -> None:
     """An access that the target refuses: no byte moves, the stream ends, and the right end hears of it (7.4.2, 8.3.3, B44, B53)."""
     pair = make()
+    pair.source.put("5c" * 16)
     before = (pair.sink.get(256), pair.source.get(256))
     found = how(pair)
     same(found["return"], "success")

@@ -75,6 +75,9 @@ def cq_in_use(make: Make) -> None:
     pair.agent.refused("DestroyCq", cq=pair.left.scq)
     alive(pair)
     pair.agent.verb("DestroyQp", qp=pair.left.qp)
+    most = pair.agent.verb("QueryRnic", rnic=pair.left.rnic)["attributes"]["max_sge"]
+    pair.agent.refused("CreateQp", pd=pair.left.pd, send_cq=pair.left.scq, recv_cq=pair.left.scq, sq_size=4, rq_size=4,
+                       sq_sges=most + 1, rq_sges=1)
     pair.agent.verb("DestroyCq", cq=pair.left.scq)
 
 
@@ -164,6 +167,7 @@ def full_queues(make: Make) -> None:
     pair = make()
     left, right = pair.left, pair.right
     sends, receives = left.cap["sq_size"], right.cap["rq_size"]
+    same(right.receive([pair.sink.sge(1)] * (right.cap["rq_sges"] + 1), 98)["return"], "immediate-error")
     same(right.receive([pair.sink.sge(8)], 1, receives)["return"], "success")
     same(right.receive([pair.sink.sge(8)], 99)["return"], "immediate-error")
     for index in range(sends):
@@ -215,5 +219,7 @@ def ord_reduced(make: Make) -> None:
     pair = make()
     if pair.agent.verb("QueryQp", qp=pair.left.qp)["attributes"]["max_rd_atomic"] > 1:
         pair.agent.verb("ModifyQp", qp=pair.left.qp, max_rd_atomic=1)
+        same(pair.agent.verb("QueryQp", qp=pair.left.qp)["attributes"]["max_rd_atomic"], 1)
+    pair.agent.refused("ModifyQp", qp=pair.left.qp, max_rd_atomic=9999)
     same(pair.left.to("RTS")["return"], "success")
     alive(pair)

@@ -78,9 +78,14 @@ def rts_moves(make: Make) -> None:
 @check()
 def reuse(make: Make) -> None:
     """After Error and Idle the QP serves a new stream, in which nothing of the old one comes (6.2.4, 6.2.1.2)."""
-    pair = make()
+    pair = make(settings_also=("irrq=late",))
     alive(pair)
+    reading = reads(pair)
+    for index in range(4 if reading else 0):
+        pair.left.post("RDMA_READ", [pair.source.sge(8)], 20 + index, remote=pair.sink.remote())
     pair.left.to("ERR")
+    if reading:
+        pair.left.sent(4)
     if pair.agent.flavour == "ib":
         pair.right.to("ERR")
     pair.agent.until(lambda: pair.right.state() == "ERR", 0.4)
@@ -91,6 +96,9 @@ def reuse(make: Make) -> None:
     pair.left.post("SEND", [pair.source.sge(16)], 8)
     same(pair.left.sent(), [(8, SUCCESS)])
     same(pair.right.received(2, SOON), [(7, SUCCESS)])
+    if reading:
+        pair.left.post("RDMA_READ", [pair.source.sge(8)], 9, remote=pair.sink.remote())
+        same(pair.left.sent(), [(9, SUCCESS)])
 
 
 @check("iwarp")

@@ -205,6 +205,28 @@ def fences(make: Make) -> None:
     same(seen, wanted)
 
 
+@check("iwarp")
+def fenced_invalidations(make: Make) -> None:
+    """A fenced Invalidate waits for a Write out of the region; a fenced Send with Invalidate for a Read of it (8.2.2.2)."""
+    pair = make(settings_also=("sources=late",))
+    left, agent = pair.left, pair.agent
+    pics = agent.call("hello", protocol=2)["pics"]
+    if pics["local_inv"]:
+        extra = Buffer(agent, left.pd)
+        left.post("RDMA_WRITE", [extra.sge(8)], 1, remote=pair.sink.remote())
+        left.post("LOCAL_INV", [], 2, ("SIGNALED", "FENCE"), invalidate=extra.rkey)
+        same(left.sent() + left.sent(), [(1, SUCCESS), (2, SUCCESS)])
+    pair = make(settings_also=("irrq=late",))
+    left, right = pair.left, pair.right
+    if pics["send_with_inv"] and reads(pair):
+        theirs = Buffer(pair.agent, right.pd)
+        right.receive([pair.sink.sge(8)], 3)
+        left.post("RDMA_READ", [pair.source.sge(8)], 4, remote=theirs.remote())
+        left.post("SEND_WITH_INV", [pair.source.sge(8, 40)], 5, ("SIGNALED", "FENCE"), invalidate=theirs.rkey)
+        same(left.sent() + left.sent(), [(4, SUCCESS), (5, SUCCESS)])
+        same(right.received(), [(3, SUCCESS)])
+
+
 @check()
 def read_limits(make: Make) -> None:
     """Reads beyond ORD wait and go on; ORD granted is not more than asked and not zero; ORD zero is an error (6.5, 8.2.2)."""

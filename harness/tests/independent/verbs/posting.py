@@ -183,6 +183,8 @@ def post(model: "Model", target: "Qp | Srq", wqes: List[Wqe], send: bool) -> Dic
         now = _refusal(model, qp, wqe, send, sges, queue)
         if now:
             error = error or now
+            if fault == "refused-post-takes-room" and now != ENOMEM:
+                queue.used += 1
             if fault == "list-goes-on":
                 continue
             break

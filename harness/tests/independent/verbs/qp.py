@@ -43,11 +43,12 @@ class Qp:
         self.access = 0
         self.ord = self.ird = 0
         self.conn: Optional["Conn"] = None
-        self.reads = 0
+        self.reads = self.kept_reads = 0
         self.next_start = 0
         self.inflight: Deque[Wqe] = deque()
         self.irrq: Deque[Tuple[Any, ...]] = deque()
         self.stalled: Deque[Tuple[Any, ...]] = deque()
+        self.lazy: List[Tuple[int, int, bytes]] = []  # Writes that are not in place yet
         self.stall_timer = 0
         self.psn = 0
         self.errors = 0
@@ -55,6 +56,7 @@ class Qp:
         self.flushing = False
         self.finishing = False
         self.delayed: Optional[Wqe] = None
+        self.late_source: Optional[Wqe] = None  # whose source is still to be read
         self.destroyed = False
         self.late: List[Any] = []
         self.worn = False
@@ -186,7 +188,7 @@ class Qp:
         return fault == "access-event-missing" and event == self.model.choose.access_event
 
     def _fall(self, wqe: Optional[Wqe], status: str, slowly: bool) -> None:
-        self.delayed = None
+        self.delayed = self.late_source = None
         self.irrq.clear()
         self.stalled.clear()
         self.finishing = False
@@ -216,6 +218,7 @@ class Qp:
 
     def _enter_error(self, wqe: Optional[Wqe], status: str) -> None:
         self.state = "ERR"
+        self.kept_reads = self.reads if self.model.fault == "reuse-keeps-reads" else 0
         self.reads = 0
         if self.model.choose.extra_events == "yes":
             self.model.tell("QP_LAST_WQE_REACHED" if self.srq else "SQ_DRAINED", qp=self)
@@ -302,11 +305,11 @@ class Qp:
         """Idle: nothing is left of the stream."""
         self.state = word
         self.errors = 0
-        self.reads = 0
+        self.reads = self.kept_reads
         self.inflight.clear()
         self.irrq.clear()
         self.stalled.clear()
-        self.delayed = None
+        self.delayed = self.late_source = None
         self.old, self.last = self.last, None
         if self.model.fault == "reuse-never":
             self.worn = True

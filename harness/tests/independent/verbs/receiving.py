@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Message = Tuple[Any, ...]
 RNR_US = 40_000
 LOST_US = 60_000
+LAZY_US = 250_000
 
 
 def message(qp: "Qp", what: Message) -> None:
@@ -36,6 +37,8 @@ def message(qp: "Qp", what: Message) -> None:
         if qp.stalled and kind != "rresp":
             qp.stalled.append(what)
         else:
+            if kind != "write":
+                settle(qp)
             _DATA[kind](qp, what)
 
 
@@ -305,8 +308,21 @@ def _write(qp: "Qp", what: Message) -> None:
                 return
             _refuse(qp, what, "access", "" if fault == "stag-zero-quiet" and not key else access)
             return
-        target.write(addr, data)
+        if qp.model.choose.writes == "lazy":
+            qp.lazy.append((key, addr, data))
+            qp.model.engine.after(LAZY_US, settle, qp)
+        else:
+            target.write(addr, data)
     _ack(qp, what)
+
+
+def settle(qp: "Qp") -> None:
+    """Writes that arrived are in place from now on, but for those whose STag has gone."""
+    for key, addr, data in qp.lazy:
+        target, _ = qp.device.stags.tagged(qp, key, addr, len(data), REMOTE_WRITE)
+        if target is not None:
+            target.write(addr, data)
+    qp.lazy.clear()
 
 
 def _rreq(qp: "Qp", what: Message) -> None:
@@ -333,6 +349,7 @@ def _answer(qp: "Qp", state: str) -> None:
     _, sink, sink_addr, length, key, addr, psn = what
     fault, access = qp.model.fault, qp.model.choose.access_event
     if not _enabled(qp, REMOTE_READ, length):
+        _leave(qp, what)
         _refuse(qp, what, "access", access)
         return
     data = b""
@@ -342,6 +359,7 @@ def _answer(qp: "Qp", state: str) -> None:
             if fault == "refused-read-zeroes":
                 qp.conn.send(("rresp", sink, sink_addr, bytes(length), psn))
                 return
+            _leave(qp, what)
             _refuse(qp, what, "access", access)
             return
         data = target.read(addr, length)
@@ -350,6 +368,20 @@ def _answer(qp: "Qp", state: str) -> None:
         elif fault == "read-of-start":
             data = target.read(target.base, min(length, target.length)).ljust(length, b"\0")
     qp.conn.send(("rresp", sink, sink_addr, data, psn))
+
+
+def _leave(qp: "Qp", what: Message) -> None:
+    """A fault: a Read that is refused brings bytes of a region all the same."""
+    if qp.model.fault == "refused-read-leaves-bytes" and qp.conn:
+        region = next((held for held in qp.device.stags.local.values() if held.length >= what[3]), None)
+        data = region.read(region.base + region.length - what[3], what[3]) if region is not None else b""
+        qp.conn.send(("left", what[1], what[2], data, what[-1]))
+
+
+def _left(qp: "Qp", what: Message) -> None:
+    target = qp.device.stags.sink(qp, what[1], what[2], len(what[3]))
+    if target is not None:
+        target.write(what[2], what[3])
 
 
 def _rresp(qp: "Qp", what: Message) -> None:
@@ -386,4 +418,4 @@ def _bad_sink(qp: "Qp", wqe: Wqe) -> None:
         qp.stop("term", wqe, wqe.failed)
 
 
-_DATA = {"send": _send, "write": _write, "rreq": _rreq, "rresp": _rresp}
+_DATA = {"send": _send, "write": _write, "rreq": _rreq, "rresp": _rresp, "left": _left}

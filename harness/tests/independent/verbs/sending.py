@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from .qp import Qp
 
 DATA = ("SEND", "SEND_WITH_INV", "RDMA_WRITE")
+LOCAL = ("LOCAL_INV", "BIND_MW")
+SOURCE_US = 2_000
 STATUS = {
     "plain": {"local": "LOC_PROT_ERR", "short": "LOC_LEN_ERR", "length": "LOC_LEN_ERR", "op": "LOC_QP_OP_ERR",
               "ord": "LOC_QP_OP_ERR",
@@ -53,15 +55,20 @@ def pump(qp: "Qp") -> None:
 
 def _may_start(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> bool:
     if wqe.opcode == "RDMA_READ":
+        if qp.late_source:
+            return False
         if qp.ord and qp.reads >= qp.ord and fault != "ord-ignored":
             if fault == "ord-stall-for-ever":
                 qp.stall_timer = -1
             return False
     elif wqe.fence:
         if wqe.opcode == "LOCAL_INV":
+            if fault == "local-fence-for-reads" and not qp.reads:
+                return True
             return fault == "local-fence-ignored" or wqe is _first_open(qp)
-        return fault == "read-fence-ignored" or not qp.reads
-    return True
+        passes = fault == "read-fence-ignored" or fault == "fence-not-for-invalidations" and wqe.opcode == "SEND_WITH_INV"
+        return not qp.late_source and (passes or not qp.reads)
+    return wqe.opcode in LOCAL or not qp.late_source
 
 
 def _first_open(qp: "Qp") -> Optional[Wqe]:
@@ -104,6 +111,9 @@ def _start(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
     op = wqe.opcode
     if wqe.length > LONGEST and fault != "length-sum-unchecked":
         _fail(qp, wqe, "length")
+    elif op in DATA and qp.model.choose.sources == "late" and wqe.inline is None and wqe.length:
+        qp.late_source = wqe
+        qp.model.engine.after(SOURCE_US, _send_later, qp, wqe, fault)
     elif op in DATA:
         _send(qp, wqe, fault)
     elif op == "RDMA_READ":
@@ -114,6 +124,18 @@ def _start(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
         _bind(qp, wqe, fault)
     else:
         _fail(qp, wqe, "short" if fault == "op-status-other" else "op")
+
+
+def _send_later(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
+    """The source of a WR is read now; what is behind it waited."""
+    if qp.late_source is not wqe:
+        return
+    qp.late_source = None
+    if qp.state == "RTS" and qp.conn is not None and wqe in qp.sq.items:
+        _send(qp, wqe, fault)
+        if qp.state == "RTS":
+            qp.retire()
+            pump(qp)
 
 
 def _stag_zero(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> bool:
@@ -183,6 +205,10 @@ def _read(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
     if wqe.length and qp.model.flavour == "ib" and qp.device.stags.sink(qp, key, addr, wqe.length) is None:
         _fail(qp, wqe, "local")
         return
+    if wqe.length and qp.model.choose.sink_before == "early":
+        target = qp.device.stags.sink(qp, key, addr, wqe.length)
+        if target is not None:
+            target.write(addr, bytes([0x3a]) * wqe.length)
     qp.reads += 1
     qp.psn += 1
     wqe.psn = qp.psn
@@ -242,6 +268,8 @@ def acknowledged(qp: "Qp", psn: int) -> None:
     while qp.inflight and qp.inflight[0].done:
         qp.inflight.popleft()
     qp.retire()
+    if qp.state == "RTS":
+        pump(qp)  # what is fenced may wait for this
 
 
 def refused(qp: "Qp", psn: int, what: str) -> None:

@@ -30,7 +30,8 @@ ABSENT = ("srq", "mw", "local_inv", "send_inv", "zero_based", "reads", "rereg", 
 # The checks wait for less than a close or a message may last, post Receives in RESET, and do not ask for limits: the suite is tried
 # with these (test_verbs_book.py).
 PATIENT = ("time-wait", "only-init", "far", "uneven", "take-time", "small", "least", "four-cqs", "required")
-COARSE = ("mixed", "scribbled", "more")  # what these checks compare to the last byte and in one order; the book is tried with them
+# What these checks compare to the last byte, at once and in one order; the book is tried with them.
+COARSE = ("mixed", "scribbled", "more", "lazy", "early")
 PARTS = 8
 every()
 
