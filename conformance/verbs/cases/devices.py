@@ -19,7 +19,7 @@ _RESIZE_MAX_WR = 1 << 0
 _POSITIVE = ("max_qp", "max_qp_wr", "max_sge", "max_cq", "max_cqe", "max_mr", "max_pd")
 
 
-@verbs(56, "What the device tells of itself", "5.1.2-01 5.1.3-01 5.1.3-02 5.2-01 6.5-01 6.5-11 8.1.3.2-08 8.1.3.2-10",
+@verbs(56, "What the device tells of itself", "5.1.2-01 5.1.3-01 5.1.3-02 5.2-01 6.5-01 6.5-11 8.1.3.2-08 8.1.3.2-10 9.2.5.1-01",
        errata="B36 B47 B55 B66 B101",
        variants=each("what", ["attributes", "beyond", "many", "elements", "four", "reads"]))  # fmt: skip
 def attributes(t: Verbs) -> None:
@@ -89,6 +89,8 @@ def beyond(t: Verbs, node: Node, name: str, asked: str) -> None:
         call = node.qp_call(send_cq=cq, recv_cq=cq, **{asked: most + 1})
     what = f"{asked} {most + 1}, where {name} is {most}"
     if not returned(call):
+        if asked != "entries":
+            success(t, "9.2.5.1-01", "destroying the CQ that a refused QP was to have", cq.destroy())
         return
     got = call.integer("entries") if asked == "entries" else call.table("cap").get(asked)
     if asked.endswith("sges") and isinstance(got, int) and got > most and not _grants(node, name, _OTHER[asked]):
@@ -257,8 +259,8 @@ def fills_larger(t: Verbs, p: Pair, asked: int) -> None:
     good(posted.wrs, "6.1.3-06", "Writes that fill a send queue that was made larger")
 
 
-@verbs(90, "ORD and IRD that are changed", "6.1.3-02 6.2.2.1-02 6.5-06..09", errata="B28", applies=CM,
-       variants=each("what", ["idle", "less", "more", "outstanding"]))  # fmt: skip
+@verbs(90, "ORD and IRD that are changed", "6.1.3-02 6.2.2.1-02 6.5-02 6.5-06..09", errata="B28", applies=CM,
+       variants=each("what", ["idle", "less", "more", "beyond", "outstanding"]))  # fmt: skip
 def read_limits(t: Verbs) -> None:
     """Reads go on by the new values, or by the old ones where the change was refused; other QPs do not notice."""
     need_read(t)
@@ -284,8 +286,9 @@ def read_limits(t: Verbs) -> None:
         reads(t, other, 4, "6.5-07")
         alive(t)
         return
-    if what == "more":
-        more(t, p)
+    if what in ("more", "beyond"):
+        found = more if what == "more" else above_maximum
+        found(t, p)
         reads(t, other, 4, "6.5-07")
         alive(t)
         return
@@ -300,8 +303,22 @@ def read_limits(t: Verbs) -> None:
                 t.report(row, "a smaller ORD in RTS", said(call), OK)
     p.b.change(max_dest_rd_atomic=2)
     message(p, 64, 4, row="6.2.2.1-02")
+    if what == "less" and returned(call):
+        reads(t, p, 8, "6.5-08")  # more than two at once are too many for the peer now
     reads(t, other, 4, "6.5-07")
     alive(t)
+
+
+def above_maximum(t: Verbs, p: Pair) -> None:
+    """An ORD above the maximum is refused, or less is granted (9.2.5.3)."""
+    most = p.a.node.attr("max_qp_init_rd_atom")
+    if not 0 < most < 255:  # it is told in 8 bits
+        t.skip(f"max_qp_init_rd_atom is {most}")
+    call = p.a.change(max_rd_atomic=most + 1)
+    now: Any = (p.a.query().result().get("attributes") or {}).get("max_rd_atomic")
+    granted = isinstance(now, int) and returned(call)
+    what = f"max_rd_atomic after a change to {most + 1}"
+    t.require(not granted or now <= most, "6.5-02", what, now, f"refused, or {most} at most")
 
 
 def more(t: Verbs, p: Pair) -> None:

@@ -147,14 +147,14 @@ def still(t: Verbs, mem: Mem) -> None:
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
            *product(each("what", ["region"]), each("op", ["send", "write", "read", "deregister", "bind"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "region-pd",
-                          "other-qp", "other-pd", "rebind", "list", "fence", "fence-region", "loop"],
-                 {"loop": MT, "other-qp": IWARP, "zero": IWARP})])  # fmt: skip
+                          "other-qp", "other-pd", "rebind", "list", "fence", "fence-region", "fence-source", "loop"],
+                 {"loop": MT, "other-qp": IWARP, "zero": IWARP, "fence-source": IWARP})])  # fmt: skip
 def by_oneself(t: Verbs) -> None:
     """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
     what = t.params["what"]
     if kind(t) == 1 and not t.iwarp:
         t.skip("windows of type 1 are not invalidated (B65)")
-    if t.params.get("op") == "read" or what.startswith("fence"):
+    if t.params.get("op") == "read" or what in ("fence", "fence-region"):
         need_read(t)
     if what == "region":
         invalid_region(t, t.params["op"])
@@ -165,8 +165,9 @@ def by_oneself(t: Verbs) -> None:
         new_window(t, p, what)
         alive(t)
         return
-    if what in ("fence-region", "region-key"):
-        (fenced_region if what == "fence-region" else region_key)(t, p)
+    alone = {"fence-region": fenced_region, "fence-source": fenced_source, "region-key": region_key}
+    if what in alone:
+        alone[what](t, p)
         alive(t)
         return
     mw, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
@@ -348,3 +349,29 @@ def fenced_region(t: Verbs, p: Pair) -> None:
     t.reap(made)
     bad = [wr.status for wr in made[:4] if not wr.good and not (wr.flushed and not (len(made) > 4 and made[4].good))]
     t.require(not bad, "8.2.2.2-04", "Reads whose sink is invalidated by a WR with a fence behind them", bad, SUCCESS)
+
+
+def fenced_source(t: Verbs, p: Pair) -> None:
+    """Writes and Sends, and with a fence behind them an Invalidate of the region that they come from; then a Send goes on.
+
+    The flag for a fence is the Local Fence of an Invalidate here (B68). Where the Invalidate is an error, the WRs before it may be
+    flushed (B14).
+    """
+    source, target = p.b.node.mem(32768), p.a.node.mem(65536)
+    source.pattern(21)
+    theirs = receives(p.a, target, 4, length=4096, start=32768)
+    wrs: list[dict[str, Any]] = []
+    for k in range(3):
+        wrs += [{"opcode": "RDMA_WRITE", "sges": [source.sge(k * 4096, 4096)], "remote": target.remote(k * 4096)},
+                {"opcode": "SEND", "sges": [source.sge(16384 + k * 4096, 4096)]}]  # fmt: skip
+    wrs += [{"opcode": "LOCAL_INV", "sges": [], "invalidate": source.rkey, "flags": ["SIGNALED", "FENCE"]},
+            {"opcode": "SEND", "sges": [p.mb.sge(0, 64)]}]  # fmt: skip
+    made = p.b.post(wrs, must=False).wrs
+    t.reap([*made, *theirs])
+    carried = len(made) == len(wrs) and made[6].good
+    bad = [wr.status for wr in made[:6] if not wr.good and not (wr.flushed and not carried)]
+    t.require(not bad, "8.2.2.2-04", "Writes and Sends whose source is invalidated by a WR with a fence behind them", bad, SUCCESS)
+    if carried and not bad:
+        good([made[7], *theirs], "8.2.2.2-04", "a Send behind an Invalidate with a fence, and the Receives of all Sends")
+        wrong = target.wrong(21, 0, 12288) + sum(target.wrong(21 + 16384 + k * 4096, 32768 + k * 4096, 4096) for k in range(3))
+        t.require(wrong == 0, "8.2.2.2-04", "bytes of Writes and Sends whose source was invalidated behind them", wrong, 0)

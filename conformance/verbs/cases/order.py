@@ -137,11 +137,16 @@ def read_behind(t: Verbs) -> None:
 
 
 @verbs(44, "Fences", "8.2.2.2-01..03", errata="B68",
-       variants=each("what", ["send", "write", "unfenced", "nothing", "sixteen"]))  # fmt: skip
+       variants=each("what", ["send", "write", "with-inv", "unfenced", "nothing", "sixteen"],
+                     {"with-inv": f"{IWARP} and send_with_inv"}))  # fmt: skip
 def fences(t: Verbs) -> None:
     """A fenced Send or Write waits for the Reads before it, and for nothing else; without a fence either order is right."""
     need_read(t)
     what = t.params["what"]
+    if what == "with-inv":
+        fenced_invalidation(t)
+        alive(t)
+        return
     if what in ("nothing", "sixteen"):
         p = pair(t, 16384, sq_size=32)
         reads = [{"opcode": "RDMA_READ", "sges": [p.ma.sge(0, 4096)], "remote": p.mb.remote(0), "times": 16}]
@@ -184,6 +189,24 @@ def fences(t: Verbs) -> None:
         if what != "unfenced" and not t.require(not wrong, "8.2.2.2-02", kept, wrong, 0):  # unfenced either order is right
             break
     alive(t)
+
+
+def fenced_invalidation(t: Verbs) -> None:
+    """A fenced Send with Invalidate takes away the STag of the Reads before it, which have read by then."""
+    p = pair(t)
+    source, sink = p.b.node.mem(65536), p.a.node.mem(65536)
+    source.pattern(23)
+    got = p.b.recv(p.mb.sge(0, 64))
+    wrs: list[dict[str, Any]] = [
+        {"opcode": "RDMA_READ", "sges": [sink.sge(k * 16384, 16384)], "remote": source.remote(k * 16384)} for k in range(4)
+    ]  # fmt: skip
+    wrs += [{"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 64)], "invalidate": source.rkey, "flags": ["SIGNALED", "FENCE"]}]
+    made = p.a.post(wrs, must=False)
+    if not t.require(made.whole, "8.2.2.2-01", "a fenced Send with Invalidate", made.said, "accepted"):
+        return
+    good([*made.wrs, got], "8.2.2.2-02", "Reads and a fenced Send with Invalidate of their source")
+    wrong = sink.wrong(23)
+    t.require(wrong == 0, "8.2.2.2-02", "bytes of Reads before a fenced Send with Invalidate of their source", wrong, 0)
 
 
 @verbs(45, "A message without a Receive", "8.1.2.1-02 8.3.3-07", errata="B21 B53 B54",

@@ -10,7 +10,8 @@ from conformance.verbs.steps.declare import SRQ, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import LOCAL, TOO_LARGE, UNSUPPORTED
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Cq, Pair, alive, ending, flushed, good, has_read, message, need_read, nodes, pair, receives, returned, settled,
+    OK, REFUSED, Cq, Pair, alive, ending, flushed, good, has_read, message, moved, need_read, nodes, pair, receives, returned,
+    settled,
 )  # fmt: skip
 from conformance.verbs.steps.shared import Shared
 
@@ -92,7 +93,7 @@ def shared_list(t: Verbs, count: int, bad: Optional[int]) -> None:
     alive(t)
 
 
-@verbs(59, "Gather and scatter", "8.1.2.2-02 8.1.3.2-01 8.1.3.2-03 8.1.3.2-05 8.1.3.2-10 9.2.5.1-02 9.3.1.1-04",
+@verbs(59, "Gather and scatter", "8.1.2.2-02 8.1.3.2-01 8.1.3.2-03 8.1.3.2-05 8.1.3.2-10 8.3.1-01 9.2.5.1-02 9.3.1.1-04",
        errata="B54 B66", variants=[
            *product(each("op", ["send", "write"]), each("sges", {"one": 1, "two": 2, "four": 4, "most": 0})),
            *each("op", ["sum", "too-large", "more"])])  # fmt: skip
@@ -181,6 +182,10 @@ def one_more(t: Verbs) -> None:
         made = qp.post([{**wr, "opcode": "SEND"} if queue == "sq" else wr], queue=queue, must=False)
         t.require(not made.whole, "9.3.1.1-04", f"a WR of {count} SGEs on the {queue}", made.said, REFUSED)
     message(p, SLOT, 4, row="9.3.1.1-04")
+    bad, size = {"sges": [p.mb.sge(0, 1)] * (p.b.cap["rq_sges"] + 1)}, min(p.b.size("rq"), 64)
+    if all(not p.b.post([bad], queue="rq", must=False).wrs for _ in range(size)):  # they take no room
+        full = p.b.post([{"sges": [p.mb.sge(0, 8)]}] * size, queue="rq", must=False)
+        t.require(full.whole, "8.3.1-01", f"{size} Receives behind as many that were refused", full.said, OK)
 
 
 _IDS = {"zero": 0, "top": 1 << 63, "ones": (1 << 64) - 1, "mixed": 0x0123456789ABCDEF}
@@ -530,10 +535,12 @@ def two_ends(t: Verbs) -> None:
         mine = p.a.node.mem(256, pd=own)
         if mine.rkey in [m.rkey for m in t.account.mems if m.node is p.b.node]:
             t.lack("both ends gave the same number")
+        p.ma.write(b"\x77" * 64, 512)
         made = p.a.post([{"opcode": "RDMA_READ", "sges": [p.ma.sge(512, 64)], "remote": mine.remote(0)}], must=False).wrs
         t.reap(made)
         t.require(not any(wr.good for wr in made), "8.1.2.2-04", "a Read by an STag of this end", "success", "an error")
-        t.require(p.ma.untouched(512, 64), "8.1.2.2-04", "its sink", "filled", "as it was")
+        seen = moved(p.ma.read(512, 64), bytes([mine.fill]) * 64)
+        t.require(not seen, "8.1.2.2-04", "its sink", "bytes of this end's region", "none of them")
     elif what == "more":
         sges = [p.ma.sge(0, 32), p.ma.sge(64, 32)]
         twofold = p.a.post([{"opcode": "RDMA_READ", "sges": sges, "remote": p.mb.remote(0)}], must=False)

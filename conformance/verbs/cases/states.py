@@ -11,7 +11,8 @@ from conformance.verbs.steps.declare import CM, IWARP, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED
 from conformance.verbs.steps.session import (
-    OK, REFUSED, Mem, Pair, Qp, alive, connect, flushed, good, message, nodes, pair, receives, returned, said, settled, start,
+    OK, REFUSED, Mem, Pair, Qp, alive, connect, flushed, good, has_read, message, nodes, pair, receives, returned, said, settled,
+    start,
 )  # fmt: skip
 
 
@@ -270,7 +271,9 @@ def error_idle(t: Verbs) -> None:
         flushed(wrs, "6.2.3-08", "Receives after an error, without a move to Error by the consumer")
         t.reap(bad.wrs)
     else:
+        under_way = p.a.post(reading(p, 4), must=False).wrs if when == "after" and has_read(t) else []
         t.require(p.a.to("ERR"), "6.2.2.4-01", "a move from RTS to Error", REFUSED, OK)
+        t.reap(under_way)  # done or flushed: no Read of this stream counts in the next one
     if when == "during":
         if t.until(lambda: p.a.to("RESET"), t.bound_us):
             while p.a.recv_cq.poll():
@@ -290,6 +293,11 @@ def error_idle(t: Verbs) -> None:
     nothing_of_the_old(t, p)
     second(t, p.a, p.ma, "6.2.3-09" if when == "fault" else "6.2.4-09")
     alive(t)
+
+
+def reading(p: Pair, count: int) -> list[dict[str, Any]]:
+    """Reads of a, of 64 bytes each, into the second KiB of its region."""
+    return [{"opcode": "RDMA_READ", "sges": [p.ma.sge(1024 + 64 * k, 64)], "remote": p.mb.remote(64 * k)} for k in range(count)]
 
 
 def nothing_of_the_old(t: Verbs, p: Pair) -> None:
@@ -318,5 +326,7 @@ def second(t: Verbs, a: Qp, ma: Mem, row: str) -> None:
     t.require(not any(wr.wcs for wr in wrs[4:]), "6.2.1.2-05", "messages of the first stream in the second", "some", "none")
     got = a.recv(ma.sge(1024, 64))
     good([b.send(mb.sge(0, 64)), got], row, "a message back on a second stream")
+    if has_read(t):
+        good(a.post(reading(q, 5), must=False).wrs, row, "Reads on a second stream")
     if len(t.findings) == before:
         t.control("a second stream carried messages both ways")

@@ -759,6 +759,14 @@ def alive(t: Verbs, p: Optional[Pair] = None) -> None:
         t.control("the control itself broke a rule")
 
 
+def moved(sink: bytes, source: bytes) -> bool:
+    """Whether a piece of the source lies in the sink of a Read that failed, at its place. What else is there nobody can say: until
+    its WC a Read's sink holds anything (8.2.2, rule 7).
+    """
+    size = min(4, len(sink))
+    return size > 0 and any(sink[at : at + size] == source[at : at + size] for at in range(0, len(sink) - size + 1, size))
+
+
 def receives(qp: Qp, mem: Mem, count: int, length: int = 64, start: int = 0) -> list[Wr]:
     """Receives of length bytes each, one behind the other in a region."""
     wrs = [{"sges": [mem.sge(start + k * length, length)]} for k in range(count)]
