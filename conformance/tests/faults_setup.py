@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from fcvi.fc import codec
 from fcvi.fc.build import UNASSIGNED
 
-from .faulty import Fault, drop, early_message, first_id_again, put, returns, state
+from .faulty import Fault, FaultyDut, drop, early_message, first_id_again, put, returns, state
 
 _IDLE, _CONNECTED, _ERROR = "VIP_STATE_IDLE", "VIP_STATE_CONNECTED", "VIP_STATE_ERROR"
 
@@ -24,6 +27,20 @@ def _retry_after_abts() -> dict[str, object]:
         "CONNECT_RQST": lambda d, v, b: d.memory.__setitem__("rqst", bytes(b)),
     }
 
+
+def _since_resp1(dut: FaultyDut, view: codec.Frame) -> None:
+    if view.iu == "CONNECT_RESP1":
+        dut.memory["waited"] = dut.now_us - dut.memory["asked"]
+
+
+#: T3 goes on after a FCVI_CONNECT_RESP1 that came at once, and is stopped by one that came later.
+_STOPPED_BY_RESP1: dict[str, Any] = {
+    "hears": _since_resp1,
+    "out": {
+        "CONNECT_RQST": lambda d, v, b: d.memory.__setitem__("asked", d.now_us),
+        "ABTS": lambda d, v, b: [] if d.memory.get("waited") else None,
+    },
+}
 
 FAULTS = [
     # 5.3.3, 4.2
@@ -67,6 +84,7 @@ FAULTS = [
           out={"CONNECT_RQST": put("DH", "RQST_RETRY", 0)}),
     Fault("idle-after-the-retry", "C.R4", "FCVI-8.5.3-a1", results={"VipQueryVi": state(_IDLE, _ERROR)}),
     Fault("connected-for-ever", "C.R5", "FCVI-8.5.3-a3", results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
+    Fault("t3-stopped-by-a-late-resp1", "C.R5/late-resp1", "FCVI-8.5.3-a", **_STOPPED_BY_RESP1),
     Fault("one-id-for-all", "8.5.3.b", "FCVI-8.5.3-b", out={"CONNECT_RQST": first_id_again}),
     Fault("gap-not-noticed", "8.5.2.a/dut-client/first", "FCVI-8.5.2-a", out={"ABTS": drop()}),
     # Annex C.4

@@ -15,6 +15,7 @@ from conformance.fcvi.steps.connection import (
     TRANSPORT_ERROR,
     Setup,
     accept_request,
+    before_t3,
     check_resp2,
     check_state,
     connection_lost,
@@ -204,14 +205,23 @@ def retry_fails(t: Scenario) -> None:
     errata=["E52", "E63"],
     tags=["setup", "loss", "timing"],
     applies="client",
-    variants=[Variant("", {"role": CLIENT}), Variant("class2", {"role": CLIENT}, "class2", {"class": 2})],
+    variants=[
+        Variant("", {"role": CLIENT, "late": False}),
+        Variant("class2", {"role": CLIENT, "late": False}, "class2", {"class": 2}),
+        Variant("late-resp1", {"role": CLIENT, "late": True}),
+    ],
 )
 def connected_without_resp3(t: Scenario) -> None:
-    """ABTS, Error, VIP_ERROR_CONN_LOST, posted Descriptors flushed; no retry."""
+    """ABTS, Error, VIP_ERROR_CONN_LOST, posted Descriptors flushed; no retry.
+
+    T3 runs from FCVI_CONNECT_RQST on, also where FCVI_CONNECT_RESP1 comes half of it later (8.5.2 b).
+    """
     vi = create_vi(t)
     post_recv(t, vi)
     setup = start_request(t, vi=vi)
     assert setup.rqst is not None
+    if t.params["late"]:
+        t.wait(before_t3(t, setup, t.r_a_tov_us // 2))
     accept_request(t, setup)
     expect_abts(t, setup.exchange, setup.rqst, "FCVI-8.5.3-a")
     check_state(t, vi, "error", "FCVI-8.5.3-a3")

@@ -39,6 +39,8 @@ _ONCE: list[tuple[str, dict[str, Any]]] = [
     ("largest", {"sizes": [32768], "cut": Cut()}),
     ("immediate-zero", {"sizes": [8, 0], "cut": Cut(), "immediate": 0, "applies": "immediate_data"}),
 ]
+#: A Message of no data at all is one (VI-ARCH 6.1.1.1).
+_EMPTY: list[tuple[str, dict[str, Any]]] = [("empty", {"sizes": [0, 8], "cut": Cut()})]
 _GUARD = 16
 
 
@@ -70,7 +72,8 @@ def _no_response(t: Scenario) -> None:
     tags=["message"],
     applies="client or server",
     variants=variants(levels=list(LEVELS), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS)
-    + variants(levels=list(LEVELS), choices=_ONCE),
+    + variants(levels=list(LEVELS), choices=_ONCE)
+    + variants(levels=list(LEVELS), choices=_EMPTY),
 )
 def dut_receives_sends(t: Scenario) -> None:
     """A Send in any number of IUs and frames lands in the next receive Descriptor, with its Immediate Data.
@@ -151,7 +154,7 @@ _READS: list[tuple[str, dict[str, Any]]] = [
     ("small", {"sizes": [1, 100]}),
     ("frames", {"sizes": [224, 5 * 224 + 3], "config": {"receive_size": 256}}),
 ]
-_LARGEST_READ: list[tuple[str, dict[str, Any]]] = [("largest", {"sizes": [32768]})]
+_READS_ONCE: list[tuple[str, dict[str, Any]]] = [("largest", {"sizes": [32768]}), ("empty", {"sizes": [0, 100]})]
 
 
 @case(
@@ -175,12 +178,12 @@ _LARGEST_READ: list[tuple[str, dict[str, Any]]] = [("largest", {"sizes": [32768]
         levels=("reliable-delivery", "reliable-reception"), ops=("rdma-read",), classes=(3, 2), roles=(CLIENT, SERVER),
         choices=_READS,
     )
-    + variants(levels=("reliable-delivery", "reliable-reception"), ops=("rdma-read",), choices=_LARGEST_READ),
+    + variants(levels=("reliable-delivery", "reliable-reception"), ops=("rdma-read",), choices=_READS_ONCE),
 )  # fmt: skip
 def dut_answers_reads(t: Scenario) -> None:
     """FCVI_READ_RQST is answered by FCVI_READ_RESP IUs with the memory's bytes; words 2 and 4 to 7 are the request's.
 
-    Relative Offset starts at 0; the last IU, and no other, ends the Exchange.
+    Relative Offset starts at 0; the last IU, and no other, ends the Exchange. A Read of no data is answered as well (5.2.4).
     """
     setup = open_connection(t)
     for number, size in enumerate(t.params["sizes"], 1):

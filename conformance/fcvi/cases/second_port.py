@@ -101,7 +101,11 @@ def peers(t: Scenario) -> None:
         t.wait(t.r_a_tov_us // 10)
         call_peer_request(t, ends.vi)
     far = ends.call("VipConnectPeerWait", vi=ends.second_vi)
-    t.finish(t.start("VipConnectPeerWait", vi=ends.vi), "FCVI-5.3.4-02", returns="VIP_SUCCESS")
+    own_wait = t.start("VipConnectPeerWait", vi=ends.vi)
+    t.owed(lambda: own_wait.done or ends.login_renewed())
+    if not own_wait.done and ends.login_renewed():
+        raise Inconclusive("the DUT logged in or out while the far side waited for its Peer, which ends what it had begun (7.7.1)")
+    t.finish(own_wait, "FCVI-5.3.4-02", returns="VIP_SUCCESS")
     ends.both_connected(far)
     t.wait(2 * t.r_a_tov_us)
     t.require(not t.errors, "FCVI-5.3.4-02", "VipErrorCallback after the arbitration", t.errors, "none")

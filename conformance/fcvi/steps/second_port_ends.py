@@ -72,6 +72,12 @@ class Ends:
         replies = (e for _, e, frame in t.crossed("tester") if kind_of(frame) == "FARP_REPLY")
         return int(t.config["class"]) == 2 and any(e.sof in SOF[3] for e in replies)
 
+    def login_renewed(self) -> bool:
+        """Whether the DUT logged in or out after the far side had begun a setup: that ends what the far side has begun (7.7.1)."""
+        asked = [number for number, _, frame in self.t.crossed("tester", self.since) if kind_of(frame) == "CONNECT_RQST"]
+        own = self.t.crossed("dut", self.since)
+        return any(kind_of(frame) in ("PLOGI", "LOGO") and number > asked[0] for number, _, frame in own) if asked else False
+
     def connect(self) -> None:
         """A setup without errors: both ends are Connected."""
         own, other = self.setup()

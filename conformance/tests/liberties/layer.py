@@ -184,6 +184,8 @@ class FreeDut(LatentDut):
         """A frame leaves the device."""
         view = codec.decode(bytes.fromhex(params["hex"]))
         kind = kind_of(view)
+        for manner in self.manners:
+            params = {**params, **(manner.delimiters(view, kind) or {})}
 
         def deliver(due: int) -> None:
             self.inbox.append(Notification("frame", params, due, due))
@@ -200,6 +202,8 @@ class FreeDut(LatentDut):
             order = f"Exchange of {view.get('DH', 'FCVI_HANDLE')}"
         if kind.startswith("ACK"):  # it holds up no answer, whose timer runs from when the port has made it
             order += " ACK"
+            if any(m.acks_for_themselves for m in self.manners):
+                order += f" {view.header('SEQ_CNT')}"
         late = max([0, *(m.apart(view, kind) for m in self.manners)])
         if self.config["class"] == 2:  # the port waits E_D_TOV for the ACK to what it has made
             late = min(late, int(_OF_E_D_TOV * self.config["e_d_tov_us"]))

@@ -25,6 +25,7 @@ class Manner:
     clause = ""
     name = ""
     hides_next = False  # it does not say when its next timer fires
+    acks_for_themselves = False  # the ACKs to one Sequence have no order
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -54,6 +55,10 @@ class Manner:
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         """The frames that leave instead of this one; None: just this."""
+        return None
+
+    def delimiters(self, frame: codec.Frame, kind: str) -> Optional[dict[str, str]]:
+        """SOF and EOF of a frame that leaves, where they do not follow from its header and the class."""
         return None
 
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
