@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant, case
+from fcvi.fc.message import Cut, Message, frames_of, send_frames
 from fcvi.fc.scenario import Scenario
 
 from .clause_7_7_1 import connect_as, wait_from
@@ -23,7 +24,15 @@ from conformance.fcvi.steps.connection import (
     start_request,
     start_wait,
 )
-from conformance.fcvi.steps.neighbours import FABRIC, NEEDS, PRIVATE_LOOP, TOPOLOGIES, add_second_port, login
+from conformance.fcvi.steps.neighbours import (
+    FABRIC,
+    NEEDS,
+    PRIVATE_LOOP,
+    TOPOLOGIES,
+    add_second_port,
+    login,
+    takes_sequences_at_once,
+)
 from conformance.fcvi.steps.traffic import delivered, expect_send, post_recv, post_send, send_message
 
 PART_OF_REPORT = 3
@@ -61,7 +70,7 @@ def handles_differ(t: Scenario) -> None:
     """Connections that are open at once have different handles of the DUT; each Message goes to the VI of its handle.
 
     As client all setups are pending at once, with FCVI_CONNECTION_IDs that differ. As server with two remote ports,
-    these use the same FCVI_RQST_HANDLE and the same FCVI_CONNECTION_IDs: they are kept apart by S_ID (E47).
+    these use the same FCVI_RQST_HANDLE and the same FCVI_CONNECTION_IDs: they are kept apart by S_ID (E47). So are their Exchanges.
     """
     if t.params["role"] == CLIENT:
         setups = [start_request(t) for _ in range(_MANY)]
@@ -83,7 +92,24 @@ def handles_differ(t: Scenario) -> None:
         others = [c for c in t.completions if c.vi != setup.vi]
         t.require(not others, "FCVI-4.2-31", "a Message was delivered to another VI", others, f"to VI {setup.vi}")
         delivered(t, buffer, data, "FCVI-4.2-31")
+    if t.params.get("ports") == 2 and takes_sequences_at_once(t):
+        _one_ox_id(t, setups[0], setups[1])
     t.control(f"{_MANY} connections carry Messages")
+
+
+def _one_ox_id(t: Scenario, *setups: Setup) -> None:
+    """Message 2 from both remote ports in turn, frame by frame, with the same OX_ID and SEQ_ID: S_ID tells them apart (5.8.1)."""
+    streams, buffers, datas = [], [post_recv(t, setup.vi) for setup in setups], [t.rng.randbytes(48) for _ in setups]
+    ox_id, cut = t.tester.open_exchange().ox_id, Cut(frame=16, seq_id=0x5A)
+    for setup, data in zip(setups, datas):
+        exchange, message = t.tester.open_exchange(ox_id, setup.exchange.port or None), Message("send", 2, data)
+        header = message.device_header(setup.dut_handle)
+        streams.append(frames_of(t.tester, exchange, message.iu, header, data, answered=False, cut=cut))
+    for frames in zip(*streams):
+        send_frames(t.tester, frames)
+    t.settle()
+    for buffer, data in zip(buffers, datas):
+        delivered(t, buffer, data, "FCVI-4.2-31")
 
 
 def _as_server(t: Scenario) -> list[Setup]:

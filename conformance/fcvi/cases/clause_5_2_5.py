@@ -13,7 +13,6 @@ from conformance.fcvi.steps.connection import REGISTRY
 from conformance.fcvi.steps.message_checks import read_header, respond
 from conformance.fcvi.steps.messages import (
     RR,
-    deliver,
     expect_connected,
     expect_good,
     expect_response,
@@ -91,17 +90,24 @@ def two_streams(t: Scenario) -> None:
     errata=["E93"],
     tags=["message"],
     applies="client or server",
-    variants=variants(levels=("reliable-reception",), classes=(3, 2)),
+    variants=variants(
+        levels=("reliable-reception",), classes=(3, 2), choices=(("", {"same": False}), ("same-ox-id", {"same": True})),
+    ),
 )
 def crossing_sends(t: Scenario) -> None:
-    """The DUT waits for the response to its Send n when Send n of the tester arrives: each is taken for what it is."""
+    """The DUT waits for the response to its Send n when Send n of the tester arrives: each is taken for what it is.
+
+    Each port numbers the Exchanges that it opens (FC-FS, 5.8.1): both may have the same OX_ID.
+    """
     setup = open_connection(t)
     for number in (1, 2, 3):
         data = t.rng.randbytes(48)
         buffer = register(t, 48)
         post(t, setup.vi, "recv", buffer)
         taken, _ = originate(t, setup, number, 40)  # from here on the DUT waits for the response
-        deliver(t, setup, Message("send", number, data))
+        sent = prepare(t, setup, Message("send", number, data), ox_id=taken.exchange.ox_id if t.params["same"] else None)
+        transmit(t, sent.frames)
+        expect_response(t, setup, sent)
         expect_good(t, setup.vi, "recv", "FCVI-5.2.5-01", length=48)
         early = [c for c in t.completions if c.queue == "send"]
         t.require(not early, "FCVI-5.2.5-02", "a request was taken for the response", "completed", "not yet")

@@ -31,6 +31,7 @@ NEEDS = {
 UNHURRIED = {"r_a_tov_us": 60_000_000, "e_d_tov_us": 20_000_000}
 _JOINED_US = 5_000_000  # for a second port to be announced; VN2VN takes 0.9 s
 _PATIENCE, _LOGICAL_BUSY = 4, 5  # PLOGIs that may be refused, and the reason code of LS_RJT
+_A_LOGIN = 116  # bytes of a PLOGI and of the LS_ACC to it
 SECOND = {
     "port_name": "10000000c90000f1", "node_name": "20000000c90000f1", "host": ["fe8000000000000000000000000000f1"],
 }  # fmt: skip
@@ -64,6 +65,15 @@ def login(t: Scenario, port: Optional[int] = None) -> None:
     """The tester's PLOGI and the DUT's LS_ACC (5.6)."""
     names = t.tester.services.ports[t.tester.n_port_id if port is None else port]
     expect_accept(t, ask_login(t, els.login(names, t.tester.receive_size), port), "FCVI-4.1-04", "to PLOGI")
+
+
+def takes_sequences_at_once(t: Scenario) -> bool:
+    """Whether no login of the DUT has told that it takes one Sequence at a time (FC-FS, service parameters)."""
+    for told in (frame for frame in t.tester.inbox if frame.kind in ("PLOGI", "LS_ACC") and len(frame.payload) >= _A_LOGIN):
+        total = told.number("LOGIN", "Word_2") >> 16
+        if 1 in (total, told.number("LOGIN", f"Class_{t.config['class']}.Concurrent_Sequences")):
+            return False
+    return True
 
 
 def login_anew(t: Scenario) -> None:

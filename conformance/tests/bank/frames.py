@@ -255,6 +255,26 @@ def _same_as_first(name: str) -> FrameEdit:
     return edit
 
 
+def _one_port(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> Optional[list[bytes]]:
+    """Exchanges that others open are told apart by OX_ID alone: of two ports with one OX_ID the first is heard."""
+    if view.get("FC", "Exchange_Context"):
+        return None
+    first = dut.memory.setdefault(f"S_ID of {view.header('OX_ID')}", view.get("FC", "S_ID"))
+    return None if first == view.get("FC", "S_ID") else []
+
+
+def _own_number(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """Notes the OX_ID of an Exchange that the device opens and has not ended."""
+    if not view.get("FC", "Exchange_Context") and not view.get("FC", "Last_Sequence"):
+        dut.memory.setdefault("own", set()).add(view.get("FC", "OX_ID"))
+
+
+def _other_number(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> Optional[list[bytes]]:
+    """Exchanges are told apart by OX_ID, whoever opened them: one that has the OX_ID of an own open one is not heard."""
+    own = not view.get("FC", "Exchange_Context") and view.get("FC", "OX_ID") in dut.memory.get("own", ())
+    return [] if own else None
+
+
 def _ius(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
     """Every frame is an IU of its own, as 6.2.1 permits."""
     last = bool(view.get("FC", "End_Sequence"))
@@ -285,6 +305,9 @@ _PLAIN: dict[str, FrameEdit] = {
     "twice": _twice,
     "hold": _hold,
     "ius": _ius,
+    "one-port": _one_port,
+    "own-number": _own_number,
+    "other-number": _other_number,
     "remember": _remember,
     "replay": _replay,
 }

@@ -14,8 +14,7 @@ from .manner import MS, Config, Manner, Params, Refusal, liberty
 from .services import _logo
 from .traffic import _Beside, _Login, _Speaks, _ToTheFabric
 
-_ELS_REQUEST, _CLASS_3 = 0x22, {"sof": "i3", "eof": "t"}
-_REQUESTS = ("SEND_RQST", "WRITE_RQST", "READ_RQST")
+_CLASS_3 = {"sof": "i3", "eof": "t"}
 
 
 @liberty("els-in-class-3", "FC-FS: any class for a link service; DUT protocol: sof", "els class")
@@ -50,12 +49,12 @@ class ParameterOfEls(Manner):
         return edited(frame, Parameter=self.rng.randrange(1 << 32)) if frame.kind == "els" else None
 
 
-@liberty("answers-pass-the-initiative", "E16; FC-FS: Sequence Initiative beside Last_Sequence", "els initiative")
-class AnswersPassInitiative(Manner):
-    """LS_ACC, LS_RJT and BA_ACC have Sequence Initiative beside Last_Sequence, as many host adapters say it."""
+@liberty("answers-keep-the-initiative", "E16; FC-FS: Sequence Initiative beside Last_Sequence", "els initiative")
+class AnswersKeepInitiative(Manner):
+    """LS_ACC, LS_RJT and BA_ACC have no Sequence Initiative beside Last_Sequence; other ports say it, and it means nothing."""
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
-        return edited(frame, Sequence_Initiative=1) if kind in ("LS_ACC", "LS_RJT", "BA_ACC") else None
+        return edited(frame, Sequence_Initiative=0) if kind in ("LS_ACC", "LS_RJT", "BA_ACC") else None
 
 
 @liberty("seq-ids-of-link-services", "5.5, FC-FS", "els seq_id")
@@ -429,8 +428,9 @@ class AnyEls(_Speaks):
 
     def choose(self) -> None:
         self.payload = bytes.fromhex(self.rng.choice((
-            "08000000 00010200 ffffffff 000000000000000000000000", "56000000 00000000", "57000000 00000000 00000000", "63000000 00000000",
-            "68000000", "7d000000", "0d000000 00010200 ffff0000", "23100014 58000000 00000000 00000000 00000000", "7a000000 00000000",
+            "08000000 00010200 ffffffff 000000000000000000000000", "56000000 00000000", "57000000 00000000 00000000",
+            "63000000 00000000", "68000000", "7d000000", "0d000000 00010200 ffff0000", "7a000000 00000000",
+            "23100014 58000000 00000000 00000000 00000000",
         )))  # fmt: skip
 
 
@@ -455,5 +455,3 @@ class CtBeside(_Speaks):
 
     r_ctl, kind = 0x02, 0x20
     payload = bytes.fromhex("01000000 f8010000 04000000 00000000")
-
-
