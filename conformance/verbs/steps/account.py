@@ -68,6 +68,7 @@ class Wr:
     qp: Optional[Qp]
     srq: Optional[Srq]
     row: str  # which a WC that never comes breaks
+    length: int = 0  # bytes of its list
     wcs: list[Wc] = field(default_factory=list)
     lost: bool = False  # the QP was destroyed or reset: nothing is owed any more
 
@@ -139,6 +140,10 @@ class Account:
             cq.gone = True
         for mem in [m for m in self.mems if m.node.end.number in ends]:
             mem.watched = False
+
+    def under_way(self) -> int:
+        """Bytes of the send WRs that have no WC."""
+        return sum(wr.length for wr in self._wrs.values() if wr.queue == "sq" and not wr.wcs and not wr.lost)
 
     # ---- WCs ----
 

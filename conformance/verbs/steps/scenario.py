@@ -17,6 +17,7 @@ from .sets import DEAD, QP_EVENTS, RESOURCE
 HOLDS_PRIMITIVES = True  # a check is that of whoever called (proof.py)
 _PREFIX = "VERBS-"
 _ENDS = ("first", "second")
+_LOSSY_US = 100  # a byte: 10 KB a second is what a provider that waits for a timer at each loss comes to
 _LOSSY = 8  # times as long on a link that loses frames, which a provider sends again
 #: What an account finds, and no loss of frames excuses: a WR done twice, or never asked for; another order, CQ, QP or opcode.
 _NO_LOSS = frozenset(_PREFIX + row for row in (
@@ -250,10 +251,11 @@ class Verbs(Scenario):
         Without a time of the case's own the bound is that of the next WC: they may wait for one another (6.5).
         """
         wanted = [wr for wr in wrs if not wr.wcs]
-        deadline, before = self.now_us + (self.bound_us if within_us is None else within_us), len(wanted)
+        more_us = _LOSSY_US * self.account.under_way() if self.lossy else 0
+        deadline, before = self.now_us + more_us + (self.bound_us if within_us is None else within_us), len(wanted)
         while left := [wr for wr in wanted if not wr.wcs]:
             if within_us is None and len(left) < before:
-                deadline, before = self.now_us + self.bound_us, len(left)
+                deadline, before = self.now_us + more_us + self.bound_us, len(left)
             cqs = list(dict.fromkeys(wr.qp.send_cq if wr.queue == "sq" else wr.qp.recv_cq for wr in left if wr.qp is not None))
             if not cqs:
                 return False

@@ -375,7 +375,7 @@ class Posted:
 def _post(node: Node, qp: Optional[Qp], srq: Optional[Srq], queue: str, wrs: Sequence[Mapping[str, Any]], must: bool, row: str,
           thread: Optional[int] = None) -> Posted:  # fmt: skip
     t, owner = node.t, qp or srq
-    made: list[tuple[int, str, bool]] = []
+    made: list[tuple[int, str, bool, int]] = []
     sent: list[dict[str, Any]] = []
     assert owner is not None
     for given in wrs:
@@ -388,7 +388,8 @@ def _post(node: Node, qp: Optional[Qp], srq: Optional[Srq], queue: str, wrs: Seq
             flags: list[str] = list(given.get("flags", ["SIGNALED"]))
             wr["flags"], signaled = flags, "SIGNALED" in flags or qp.signal_all
         sent.append(wr)
-        made += [(first + k, str(given.get("opcode", "RECV")), signaled) for k in range(times)]
+        length = sum(int(sge.get("length", 0)) for sge in given.get("sges", ()))
+        made += [(first + k, str(given.get("opcode", "RECV")), signaled, length) for k in range(times)]
     method = {"sq": "PostSq", "rq": "PostRq", "srq": "PostSrq"}[queue]
     which = {"qp": qp.qp} if isinstance(owner, Qp) and qp is not None else {"srq": srq.srq if srq is not None else -1}
     call = node.call(method, **which, wrs=sent, **({} if thread is None else {"thread": thread}))
@@ -403,16 +404,16 @@ def _post(node: Node, qp: Optional[Qp], srq: Optional[Srq], queue: str, wrs: Seq
                  "number before the first refused")  # fmt: skip
         count = max(0, min(count, len(made)))
     accepted = []
-    for wr_id, opcode, signaled in made[:count]:
+    for wr_id, opcode, signaled, length in made[:count]:
         place = owner.posted if not isinstance(owner, Qp) else owner.places[queue]
-        one = Wr(wr_id, opcode, signaled, queue, place, node.end.number, qp, srq, row)
+        one = Wr(wr_id, opcode, signaled, queue, place, node.end.number, qp, srq, row, length)
         if isinstance(owner, Qp):
             owner.places[queue] += 1
         else:
             owner.posted += 1
         t.account.add(one)
         accepted.append(one)
-    t.account.refused |= {(node.end.number, wr_id) for wr_id, _, _ in made[count:]}
+    t.account.refused |= {(node.end.number, wr_id) for wr_id, *_ in made[count:]}
     if must and not whole and first and not count:
         t.lack("no Receive can be posted before the stream is there, so that nothing can safely be sent (B18)")
     if must and not whole:

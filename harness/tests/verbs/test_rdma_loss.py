@@ -16,6 +16,7 @@ import pytest
 from fcvi.engine.results import Finding
 
 from conformance.verbs.cases import all_cases
+from conformance.verbs.steps.account import Account, Wr
 from conformance.verbs.steps.scenario import Verbs
 from harness.interop import rdma, rdma_cut
 from harness.interop.rdma_relay import Direction, Harm, Link
@@ -276,3 +277,13 @@ def _scenario(lossy: bool, *rows: str, given_up_after: int | None) -> Verbs:
 )
 def test_a_link_that_was_given_up_excuses_what_follows(lossy: bool, rows: list[str], after: int | None, excused: bool) -> None:
     assert bool(_scenario(lossy, *rows, given_up_after=after).doubt) is excused
+
+
+def test_what_is_waited_for_grows_with_what_is_under_way() -> None:
+    """A long Read of a provider that waits for a timer at each loss is slow, and not lost."""
+    account = Account.__new__(Account)
+    wcs: list[Any] = [object()]
+    wrs = [Wr(k, "SEND", True, queue, k, 0, None, None, "8.2.4-05", 1000 << k) for k, queue in enumerate(("sq", "sq", "rq", "sq"))]
+    wrs[1].wcs, wrs[3].lost = wcs, True
+    account._wrs = {(0, wr.wr_id): wr for wr in wrs}
+    assert account.under_way() == 1000
