@@ -2,6 +2,7 @@
  * goes to its codec, and then to its monitor. */
 #include "judge.h"
 
+#include "answers.h"
 #include "cut.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct judge {
     struct fcvi_finding found[FINDINGS], whole[FINDINGS];
     struct fcvi_monitor_finding breach[FINDINGS];
     struct judge_cut cut;
+    struct answers answers;
 };
 
 struct judge *fcvi_judge_open(struct capture *capture, const struct judge_stream *stream)
@@ -125,6 +127,7 @@ static void count_frame(struct judge *j)
 
 static void gap(struct judge *j)
 {
+    fcvi_answers_forget(&j->answers);
     if (j->stream.monitor != NULL)
         fcvi_monitor_gap(j->stream.monitor);
 }
@@ -199,6 +202,8 @@ static bool judge_frame(struct judge *j)
     }
     if (s->findings.count != 0 && is_damaged(in))
         believe(&s->findings);
+    else if (s->frame.kind == FCVI_KIND_ELS)
+        fcvi_answers_take(&j->answers, &s->record, &s->frame, &s->findings);
     j->tally.frames++;
     count_frame(j);
     follow(j);

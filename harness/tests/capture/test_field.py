@@ -576,3 +576,24 @@ def test_what_is_packed_twice_or_unpacks_to_gigabytes_is_refused(tmp_path: Path)
     path.write_bytes(bz2.compress(w.pcap(1, []) + record * 5000))
     done = fcvi("lint", "--json", str(path))
     assert done.returncode == 2 and "2000 times its size" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+# ---- the length of answers ----
+
+
+@pytest.mark.parametrize("command, length", [(0x03, 112), (0x04, 112), (0x50, 112), (0x51, 112), (0x52, 24)])
+def test_an_ls_acc_is_as_long_as_what_it_answers_asks_for(command: int, length: int, tmp_path: Path) -> None:
+    """Where it came at once: an OX_ID comes again, and a capture lacks frames. A whole one, and an LS_RJT, are right."""
+    to = stories.F_PORT if command == 0x04 else stories.B
+    by = 0 if command == 0x04 else stories.A
+
+    def malformed(answer: bytes, reply: int = 0x02, after: int = 1000, ox_id: int = 7) -> int:
+        frames = [stories.Seen(10, stories.link_service(command, to, by, 7, bytes(length))),
+                  stories.Seen(10 + after, stories.link_service(reply, stories.A, to, ox_id, answer, reply=True))]  # fmt: skip
+        frames.append(stories.Seen(after + 20, RQST.data))
+        data = w.pcap(*stories.records(frames, stories.Wrapping("fcoe"), random.Random(1)))
+        return int(lint(data, tmp_path / "a.pcap")[1]["malformed"])
+
+    assert malformed(bytes(length)) == malformed(bytes(length + 140)) == 0
+    assert malformed(b"") == malformed(bytes(length - 4)) == 1
+    assert malformed(bytes(4), reply=0x01) == malformed(b"", ox_id=8) == malformed(b"", after=200_000) == 0
