@@ -111,7 +111,10 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
 
 
 def _waits_at_the_end(table: Table, flow: Flow) -> bool:
-    """A Message without a Response is the last that its sender said: one that goes on has been answered."""
+    """A Message without a Response is the last that its sender said: one that goes on has been answered. Where the capture ends
+    within R_A_TOV its Response may come."""
+    if table.last_us - flow.last_us <= (table.r_a_tov_us or R_A_TOV_US):
+        return False
     ways = table.scan.at(flow.index).way
     return not flow.named("DISCONNECT_RQST") and any(
         u["whole"] and u["id"] == (int(ways[u["side"]].next_id) - 1) & 0xFFFFFFFF for u in flow.unanswered)  # fmt: skip

@@ -220,6 +220,16 @@ def _sound(rows: list[dict[str, Any]]) -> int:
     return sum(row["whole"] and not row["missing"] for row in rows)
 
 
+def _halves(rows: list[dict[str, Any]]) -> int:
+    """How many connections are there twice, one direction each, though both began in the capture."""
+    sides: dict[tuple[str, str], set[int]] = {}
+    for row in rows:
+        spoke = [n for n, sent in enumerate(row["sent"]) if sent["pdus"]]
+        if not row["whole"] and len(spoke) == 1 and row["answer"] in ("Connect Request", "Connect Accept"):
+            sides.setdefault((row["caller"], row["called"]), set()).add(spoke[0])
+    return sum(len(found) == 2 for found in sides.values())
+
+
 def _read_in(path: str, args: Any, window_us: int) -> tuple[list[dict[str, Any]], Seen]:
     seen: Seen = Seen()
     rows: list[dict[str, Any]] = []
@@ -247,6 +257,10 @@ def found_in(files: list[str], args: Any) -> tuple[list[Found], int, list[str]]:
         for row in rows:
             found += _of(row, rows, seen.newest_us)
         found += _of_attempts(seen.attempts, rows, seen.newest_us)
+        if halves := _halves(rows):
+            said.append(f"{printable(path)} has the two directions of {halves} connections of VI/TCP apart: answers stand before "
+                        "what they answer, as with two clocks. `editcap -t SECONDS` puts the clock of one of the two files "
+                        "right.")  # fmt: skip
     if lacking:
         said.append(f"Of {lacking} of {count} connections of VI/TCP bytes are missing or cut off: what those say behind that is "
                     "not read.")  # fmt: skip

@@ -210,3 +210,12 @@ def test_the_crc_that_a_host_leaves_out_is_not_damage_where_others_have_its_name
     table = Table()
     table.take(str(path))
     assert explain(table, table.finish()) == ([], [])
+
+
+@pytest.mark.parametrize("us, names", [(1000, []), (30_000_000, [("no-answer",)])])
+def test_a_message_alone_at_the_end_is_no_cause_where_its_response_may_come(us: int, names: list[object], tmp_path: Path) -> None:
+    t = talk()
+    t.setup(), t.message(0, 64, answered=False)
+    t.frames = t.frames[-1:]
+    speak(t, us)
+    assert [c.names for c in told(t, tmp_path / "a.pcap")[0]] == names

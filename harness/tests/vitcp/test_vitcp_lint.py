@@ -349,6 +349,8 @@ def test_a_file_out_of_order_is_read_by_its_times_and_a_cut_one_is_told(tmp_path
     bursts = [f for f in frames if f[1].direction] + [f for f in frames if not f[1].direction]
     causes, status, said = explained(tmp_path / "c.pcap", bursts)
     assert (causes, status) == (["reported-error"], 1) and "not in the order of its times" in said
+    early = sorted([(at - 0.9 * p.direction, p) for at, p in frames], key=lambda f: f[0])  # the clock of one tap is behind
+    assert "has the two directions of 1 connections" in explained(tmp_path / "e.pcap", early)[2]
     write(tmp_path / "d.pcap", [p for _, p in frames], snap=100)
     assert "bytes are missing or cut off" in fcvi("explain", str(tmp_path / "d.pcap")).stdout
 
