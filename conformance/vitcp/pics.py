@@ -6,7 +6,7 @@ MEANINGS = {
     "tcp": Item("speaks VI/TCP", "2.2.2.2"),
     "ipv6": Item("uses IP version 6 as well as version 4", "2.2.2.2.1"),
     "flow_control": Item("offers Descriptor Flow Control when it connects", "2.2.1"),
-    "long_counts": Item("may be posted 65,600 receive Descriptors in one connection, which can take minutes", "3.1"),
+    "long_counts": Item("may be posted 65,600 Descriptors of either queue in one connection, which can take minutes", "3.1"),
 }
 
 ITEMS = Items(

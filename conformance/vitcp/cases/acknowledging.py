@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fcvi.engine import pages
 from fcvi.engine.case import Variant, case
+from fcvi.engine.scenario import NotThere
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import DESCRIPTOR_ERROR, END, MASK32, MEMORY_PROTECTION, NOP, READ_REQUEST, SEND, WRITE, Pdu
@@ -182,15 +183,18 @@ def _read(t: Scenario, link: Link) -> None:
     ],
     errata=["V15", "V49", "V68", "V75", "V82"],
     applies="tcp and reliable_reception",
-    variants=with_each(roles_and_levels((RECEPTION,)), "what", {w: w for w in ("short", "absent", "bounds")}),
+    variants=with_each(roles_and_levels((RECEPTION,)), "what", {
+        w: w for w in ("short", "short-later", "absent", "absent-write", "bounds")}),
 )  # fmt: skip
 def reports(t: Scenario) -> None:
     """The k-th of several messages fails: the report names it, with RDMA Memory Protection Error for an RDMA Write out of bounds
-    and VI Descriptor Error for a Send into a receive Descriptor that is a byte too short, or absent. VipDisconnect brings the VI
-    back to Idle.
+    and VI Descriptor Error for a Send into a receive Descriptor that is a byte too short, or absent, also for an RDMA Write with
+    Immediate Data. VipDisconnect brings the VI back to Idle.
     """
     what = str(t.params["what"])
-    link = connect(t, flow=False if what == "absent" else None)  # with flow control the tester had to wait
+    if what == "absent-write" and not (t.pics["rdma_write"] and t.pics["immediate_data"]):
+        raise NotThere("the DUT has no RDMA Writes with Immediate Data")
+    link = connect(t, flow=False if what.startswith("absent") else None)  # with flow control the tester had to wait
     deliver(link, pattern(10))
     deliver(link, pattern(10))
     t.control("two Sends were delivered")
@@ -204,10 +208,12 @@ def reports(t: Scenario) -> None:
         target = register(t, 64, write=True)
         wanted = MEMORY_PROTECTION
         number = write(link, Region(0, pages.behind(target.va, 64) - 4, target.handle, 64), pattern(20))
+    elif what == "absent-write":
+        number = write(link, register(t, 64, write=True), pattern(40), immediate=7)
     else:
-        if what == "short":
+        if what != "absent":
             post_receive(link, 39)
-        number = send(link, segments(link, pattern(40)))
+        number = send(link, segments(link, pattern(40), size=20 if what == "short-later" else 1200))
     t.owed(lambda: link.stream.over or any(r.pdu.error for r in t.tester.inbox[before:]))
     t.settle()
     found = [r for r in t.tester.inbox[before:] if r.stream is link.stream and r.pdu.error]

@@ -200,13 +200,17 @@ def _end(t: Scenario, link: Link, how: str, posted: dict[str, int]) -> None:
         Variant("read-asked", {"what": "read-asked", "level": UNRELIABLE}, "unreliable_delivery and rdma_read"),
         Variant("read-received", {"what": "read-received", "level": UNRELIABLE}, "unreliable_delivery"),
         *(Variant(f"post-in-error/{queue}", {"what": "error", "queue": queue}) for queue in ("send", "recv")),
+        *with_each(roles("send"), "what", {"operations": "operations"}),
     ],
 )  # fmt: skip
 def of_the_guide(t: Scenario) -> None:
     """RemoteViAttribs of VipConnectRequest are the acceptor's; an RDMA Read at Unreliable Delivery is a format error, and one that
-    comes is never answered (VI-ARCH 2.5.1); a Descriptor posted in the Error state is flushed.
+    comes is never answered (VI-ARCH 2.5.1); a Descriptor posted in the Error state is flushed. A Descriptor that completes names
+    its own operation (VI-DG 5.4).
     """
-    {"answer": _answer, "read-asked": _read_asked, "read-received": _read_received, "error": _error}[str(t.params["what"])](t)
+    {
+        "answer": _answer, "read-asked": _read_asked, "read-received": _read_received, "error": _error, "operations": _operations,
+    }[str(t.params["what"])](t)  # fmt: skip
 
 
 def _answer(t: Scenario) -> None:
@@ -270,6 +274,44 @@ def _error(t: Scenario) -> None:
     t.require(bool(done), "VITCP-1-01", "a Descriptor posted in the Error state stays", "no completion", "it is flushed")
     good = any(c.good for c in done)
     t.require(not good, "VITCP-1-01", "a Descriptor posted in the Error state completes well", "good", "an error")
+
+
+_OP = "VIP_STATUS_OP_"
+#: By operation, what a completed Descriptor may name. A receive that an RDMA Write took is a receive, too.
+_NAMES = {
+    "send": {""}, "rdma-write": {_OP + "RDMA_WRITE"}, "rdma-read": {_OP + "RDMA_READ"}, "recv": {_OP + "RECEIVE"},
+    "written": {_OP + "RECEIVE", _OP + "REMOTE_RDMA_WRITE"},
+}  # fmt: skip
+
+
+def _operations(t: Scenario) -> None:
+    link = connect(t)
+    done = {}
+    deliver(link, pattern(40))
+    done["recv"] = t.completed(link.vi, "recv")[-1]
+    emit(link, pattern(50))
+    done["send"] = t.completed(link.vi, "send")[-1]
+    t.control("a Send passed each way")
+    if t.pics["rdma_write"]:
+        post_send(link, pattern(30), "rdma-write", remote=(0x100, 1))
+        now = message(link, WRITE, pattern(30), "VITCP-2.2.2.1-06")
+        if link.reliable:
+            acknowledge(link, now.number)
+        done["rdma-write"] = sent(link)
+    if t.pics["rdma_write"] and t.pics["immediate_data"]:
+        post_receive(link, 64)
+        write(link, register(t, 64, write=True), pattern(20), immediate=5)
+        done["written"] = completion(link, "recv", "VITCP-3.1-06", "for an RDMA Write with Immediate Data")
+    if t.pics["rdma_read"] and link.reliable:
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 64), length=40)
+        respond(link, answer(link, message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06"), pattern(40)))
+        done["rdma-read"] = completion(link, "send", "VITCP-3.1-41", "for a read")
+    named = {op: {name for name in one.status if name.startswith(_OP)} or {""} for op, one in done.items()}
+    if all(names == {""} for names in named.values()):
+        return  # the adapter tells of no operation, not even of a receive
+    for op, names in named.items():
+        t.require(names <= _NAMES[op], "VITCP-1-01", f"the operation of a completed Descriptor: {op}", sorted(names),
+                  " or ".join(sorted(_NAMES[op])) or "none")
 
 
 __all__ = ["CLIENT", "SERVER", "roles"]

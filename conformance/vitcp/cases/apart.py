@@ -25,7 +25,7 @@ _BOTH = (UNRELIABLE, RECEPTION)
     "TCP.2.2.2.2.2.g",
     "Two VIs that are connected at once",
     clause="2.2.2.2.2, 3.1",
-    requirements=["VITCP-2.2.1-03", "VITCP-2.2.2.2.2-03", "VITCP-2.2.2.2.2-09", "VITCP-3.1-09", "VITCP-3.1-24"],
+    requirements=["VITCP-1-01", "VITCP-2.2.1-03", "VITCP-2.2.2.2.2-03", "VITCP-2.2.2.2.2-09", "VITCP-3.1-09", "VITCP-3.1-24"],
     errata=["V17", "V18", "V23", "V24"],
     applies="tcp and send and max_vis >= 2",
     variants=with_each(roles_and_levels(_BOTH), "rights", {"first": 0, "second": 1}),
@@ -55,6 +55,8 @@ def two_at_once(t: Scenario) -> None:
     _rights(t, links, may) if t.pics["rdma_write"] else None
     t.call("VipDisconnect", vi=links[1 - may].vi)
     t.wait(t.nop_bound_us)
+    told = [code for vi, code in t.errors if vi == links[may].vi]
+    t.require(not told, "VITCP-1-01", "VipErrorCallback for a VI without an error", told, "none")
     t.require(not links[may].stream.over, "VITCP-2.2.2.2.2-03", "the connection of another VI ends too", "closed", "open")
     links[may].rx += 1
     if not links[may].stream.over:

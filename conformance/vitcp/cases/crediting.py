@@ -187,7 +187,7 @@ _OLD = 1_000  # what counts fewer than all but the last of these is older than a
     "TCP.3.1.p",
     "A count beyond its field",
     clause="3.1",
-    requirements=["VITCP-3.1-22"],
+    requirements=["VITCP-3.1-09", "VITCP-3.1-22"],
     errata=["V20", "V23"],
     applies="tcp and flow_control",
     tags=["long"],
@@ -195,7 +195,7 @@ _OLD = 1_000  # what counts fewer than all but the last of these is older than a
 )
 def beyond_the_field(t: Scenario) -> None:
     """Receive Descriptors are posted and used up by empty Sends: the count that the DUT tells goes on rising, and 0 follows
-    65,535. So does the count that the tester tells, as a credit of the DUT.
+    65,535. So does the count that the tester tells, as a credit of the DUT, whose Message Numbers rise beyond 16 bits meanwhile.
     """
     count = int(t.params["count"])
     if t.params["by"] == "tester":

@@ -176,6 +176,51 @@ def closed_in_pending(t: Scenario) -> None:
 
 @case(
     REGISTRY,
+    "TCP.4.2.c",
+    "TCP that closes in Pending Accept again and again",
+    clause="4.2",
+    requirements=["VITCP-4.2-06"],
+    errata=["V32"],
+    tags=["timing"],
+    applies="tcp and client",
+    variants=[Variant(how, {"how": how}) for how in ("fin", "reset")],
+)
+def closed_again(t: Scenario) -> None:
+    """Each new TCP connection is closed as well. The time of VipConnectRequest does not begin anew with them: the call returns by
+    its timeout, the VI is Idle, and nothing is tried any more. To give up sooner is the other reading.
+    """
+    vi = create(t)
+    call, row = call_out(t, vi, 2 * _SHORT_US), "VITCP-4.2-06"
+    end, attempts = call.started_us + 2 * _SHORT_US, 0
+    last = end + t.owed_us()  # and the closing goes on until then
+
+    def left() -> int:
+        return max(0, last - t.now_us)
+
+    while t.until(lambda: bool(t.tester.opened) or call.done, left()) and not call.done:
+        stream = t.tester.opened.popleft()
+        t.until(lambda s=stream: s.over or call.done or t.peek([REQUEST], s) is not None, left())  # type: ignore[misc]
+        if t.peek([REQUEST], stream) is not None:
+            attempts += 1
+            t.control("the device sent a Connect Request") if attempts == 1 else None
+        t.wait(_SHORT_US // 10)
+        t.tester.close(stream, str(t.params["how"]))
+    if not call.done:
+        t.fail(row, "VipConnectRequest does not return by its timeout", f"blocked after {attempts} attempts", "VIP_TIMEOUT")
+    code = call.returned()
+    gave_up = t.now_us < end - t.pixit.early_us and code == "VIP_NOT_REACHABLE"
+    codes = ("VIP_TIMEOUT", "VIP_NOT_REACHABLE")
+    if gave_up:
+        t.report(row, "the attempts end before the timeout", code, "VIP_TIMEOUT", erratum="V32")
+    else:
+        t.expect_return(call, 2 * _SHORT_US, row)
+        t.require(code in codes, row, "VipConnectRequest after TCP was closed again and again", code, " or ".join(codes))
+    check_failed(t, vi, code, row)
+    no_more_attempts(t, row)
+
+
+@case(
+    REGISTRY,
     "TCP.4.2.b",
     "Reject, No Match, silence",
     clause="4.2",

@@ -187,3 +187,49 @@ def not_there(t: Scenario) -> None:
     _accept(t, stream, theirs.pdu.ce)
     _done(t, vi, "VITCP-4-04")
     _works(t, vi, stream)
+
+
+@case(
+    REGISTRY,
+    "TCP.4.e",
+    "A peer's request that does not match",
+    clause="2.2.1, 3.2, 4",
+    requirements=["VITCP-2.2.1-06", "VITCP-3.2-09"],
+    errata=["V36", "V62"],
+    tags=["peer"],
+    applies="tcp and peer_to_peer",
+    variants=[
+        Variant(f"{name}/{what}", {"what": what}, "", _hosts(*_PAIRS[name][:2]))
+        for name in ("lower", "higher") for what in ("discriminator", "one-byte", "shorter", "reliability")
+    ],
+)  # fmt: skip
+def unmatched(t: Scenario) -> None:
+    """While a peer waits for another, a peer's request comes with another Discriminator, or of a VI of another reliability: it is
+    not accepted. The request of the peer itself stays, and is accepted then.
+    """
+    what, level = str(t.params["what"]), default_level(t)
+    vi = create(t, read=False)
+    if t.pics["server"]:
+        wait_for_call(t, b"somebody else")  # whatever makes the port listen (V35)
+    _request(t, vi, _LONG_US)
+    own = t.expect_stream("VITCP-4.2-01")
+    theirs = asked(t, own)
+    stream = opened(t)
+    flags = attributes_of(t, level, peer=True) & ~wire.READ_ENABLE
+    names = {"discriminator": b"where others go", "one-byte": _MEETING[:-1] + b"S", "shorter": _MEETING[:-1]}
+    name = names.get(what, _MEETING)
+    if what == "reliability":
+        flags ^= wire.RELIABLE
+    t.send(stream, connect_request(t, called=name, calling=name, attributes=flags, mtu=SIZE))
+    t.until(lambda: stream.over or t.peek([ACCEPT, wire.REJECT, NO_MATCH], stream) is not None, t.owed_us())
+    accepted = t.peek([ACCEPT], stream)
+    row = "VITCP-2.2.1-06" if what == "reliability" else "VITCP-3.2-09"
+    t.require(accepted is None, row, "a peer's request that does not match is accepted", str(accepted), "none", at=accepted)
+    t.control("both peers have asked")
+    if accepted is not None or own.over:
+        return
+    t.tester.close(stream)
+    assert theirs.pdu.ce is not None
+    _accept(t, own, theirs.pdu.ce)
+    _done(t, vi, "VITCP-4-03")
+    _works(t, vi, own)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fcvi.engine import pages
 from fcvi.engine.case import case
 from fcvi.vitcp.scenario import Scenario
-from fcvi.vitcp.wire import MEMORY_PROTECTION, SEND, TOP64
+from fcvi.vitcp.wire import MEMORY_PROTECTION, SEND, TOP64, WRITE
 
 from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, connect, create, roles, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
-    GUARD, ask, alive, completion, contents, pattern, post_send, register, response, to_the_end_of_a_page, write,
+    GUARD, alive, ask, completion, contents, pattern, post_send, register, response, segments, send, to_the_end_of_a_page, write,
 )  # fmt: skip
 
 
@@ -135,6 +135,50 @@ def protected(t: Scenario) -> None:
         seen = [t.numbers.error_of(kind) for kind in kinds]
         t.require(MEMORY_PROTECTION in kinds, "VITCP-3.1-53", "the VI Error Type of the report", seen or "no report",
                   t.numbers.error_of(MEMORY_PROTECTION))
+
+
+#: What the RDMA Header of a later segment names, and the row: memory without the right, a handle of nothing, or the address of one
+#: region with the handle of another.
+_LATER = {"no-right": "09", "unknown-handle": "09", "pair": "10"}
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.2.i",
+    "A later segment of an RDMA Write that must not reach memory",
+    clause="2.2.2.2.2",
+    requirements=["VITCP-2.2.2.2.2-09", "VITCP-2.2.2.2.2-10"],
+    errata=["V10", "V67"],
+    applies="tcp and rdma_write",
+    variants=with_each(roles_and_levels(), "way", {way: way for way in _LATER}),
+)
+def later_segments(t: Scenario) -> None:
+    """The first segment of an RDMA Write names memory that may be written, the second other memory. Whether its header counts is
+    the device's affair (V10); if so it is checked as the first one is, and no other byte is written.
+    """
+    way = str(t.params["way"])
+    row = f"VITCP-2.2.2.2.2-{_LATER[way]}"
+    link = connect(t)
+    alive(link)
+    region = register(t, 2048, write=True)
+    bare = register(t, 1024, write=way == "pair")
+    write(link, region, pattern(40), 0)
+    t.owed(lambda: contents(t, region, 0, 40) == pattern(40))
+    pdus = segments(link, pattern(600, 3), WRITE, size=300, rdma=(region.va + 100, region.handle, 600))
+    va, handle = {
+        "no-right": (bare.va, bare.handle), "pair": (bare.va, region.handle),
+        "unknown-handle": (region.va + 1000, (max(region.handle, bare.handle) + 0x5A5A5) & 0xFFFFFFFF),
+    }[way]  # fmt: skip
+    pdus[1] = pdus[1].but(rdma=(va % TOP64, handle, 600))
+    link.stream.watch.known.error_due = True
+    t.on_purpose("VITCP-3.2.1-02", "VITCP-3.2.1-03")
+    send(link, pdus)
+    t.wait(t.nop_bound_us // 2)
+    guard = bytes([GUARD])
+    t.require(contents(t, bare) == guard * 1024, row, "memory that a later segment names has changed", "others", "untouched")
+    seen = contents(t, region)
+    beside = seen[40:100] + seen[700:]
+    t.require(beside == guard * len(beside), row, "memory beside an RDMA Write has changed", "others", "untouched")
 
 
 def _told(t: Scenario, vi: int, code: str) -> None:

@@ -66,8 +66,8 @@ def request(t: Scenario) -> None:
     requirements=["VITCP-2.2.1-04", "VITCP-2.2.1-07", "VITCP-3.2-14", "VITCP-3.2-15", "VITCP-3.2-19"],
     errata=["V07", "V25", "V27", "V47"],
     applies="tcp and server",
-    variants=with_each([Variant("", {"role": SERVER})], "mtu", {"below": 3000, "equal": 5000, "above": 7000, "by-one": 5001,
-                                                                "one-less": 4999}),
+    variants=with_each([Variant("", {"role": SERVER})], "mtu", {
+        "below": 3000, "equal": 5000, "above": 7000, "by-one": 5001, "one-less": 4999, "2^31": 1 << 31, "most": 0xFFFFFFFF}),
 )
 def accept(t: Scenario) -> None:
     """MTU Size in Connect Accept is the lesser of what was proposed and what the VI has; a message of this size passes."""

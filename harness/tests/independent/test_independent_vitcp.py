@@ -36,6 +36,8 @@ CAREFUL = ("one_at_a_time=yes response_delay=1000 receive_window=as-read recv_de
            "send_delay=30000 pace=500 cut=100 accept_delay=1000",
            "completion_order=processing retry_us=2800000 error_at_delivery=silent",
            "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost",
+           "last_words=yes finishes=yes disconnect_returns=closed answers_all=yes write_header=first overlong_told=at-the-end "
+           "peer_mismatch=stay operations=unnamed read_delay=30000 again_us=8000000",
            "division=empty-last unused=rubbish first_number=2147483647 security=16 "
            "memory=high more_nops=yes code_beside_good=9 lingers=300000")
 OTHER_READINGS = ("rdma_header=first division=empty-first", "nop_number=counted", "count=each-type nop_number=counted",
@@ -93,8 +95,9 @@ def settings() -> Iterator[str]:
                "retry_us": (10_000, 2_800_000, 20_000_000), "cut": (1, 13), "security": (16,),
                "code_beside_good": (9,), "lingers": (300_000,), "response_segment": (333,), "keepalive": (200_000,),
                "recv_delay": (900_000,), "accept_delay": (900_000,), "request_delay": (900_000,), "refusal_delay": (900_000,),
-               "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "largest": (32_768, 0x8000_0000),
-               "connect_delay": (900_000,), "open_delay": (900_000,), "again_us": (0, 2_000_000), "flush_delay": (900_000,)}
+               "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "largest": (32_768, 0xFFFF_FFFF),
+               "connect_delay": (900_000,), "open_delay": (900_000,), "flush_delay": (900_000,),
+               "again_us": (0, 2_000_000, 8_000_000), "read_delay": (900_000,)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]
         yield from (f"{name}={value}" for value in found)

@@ -46,6 +46,7 @@ class Incoming:
     descriptor: Optional[Descriptor] = None
     region: Optional[Memory] = None
     address: int = 0
+    handle: int = 0
     length: int = 0
     immediate: Optional[int] = None
     taken: List[Tuple[int, int]] = field(default_factory=list)
@@ -166,6 +167,8 @@ class Connection:
         if self.bad("number-not-for-reads") and kind == READ_REQUEST:
             step = 0
         self.numbers[mine] = (number + step) & MASK32
+        if self.bad("numbers-of-16-bits"):
+            self.numbers[mine] = self.base & ~MASK16 | self.numbers[mine] & MASK16
         return number
 
     def keep_alive(self) -> None:
@@ -246,9 +249,9 @@ class Connection:
         else:
             self.unacked.append(one)
 
-    def finish_later(self, descriptor: Descriptor) -> None:
+    def finish_later(self, descriptor: Descriptor, choice: str = "completion_delay") -> None:
         """A send Descriptor is done, and the application is told in a while."""
-        delay = self.port.choose.number("completion_delay")
+        delay = self.port.choose.number(choice)
         if not delay:
             self.vi.finish(descriptor, [])
             return
@@ -503,6 +506,8 @@ class Connection:
         if segment.kind == NOP and self.incoming is not None and self.port.choose.yes("police"):
             self.broken()
             return
+        if segment.kind != NOP and self.port.choose.yes("answers_all") and self.current is None and self.stream.roomy:
+            self.stream.write(self.head_of(NOP, self.nop_number(), flags=END))
         if segment.kind in (SEND, WRITE, READ_REQUEST):
             self.take_message(segment)
         elif segment.kind == READ_RESPONSE:
@@ -650,7 +655,8 @@ class Connection:
         ignored = self.bad("immediate-not-taken") or (self.bad("immediate-zero-not-taken") and segment.immediate == 0)
         ignored = ignored or (self.bad("immediate-of-writes-not-taken") and now.kind == WRITE)
         if segment.flags & IMMEDIATE and not ignored:
-            if now.kind == WRITE and now.immediate is None and not self.bad("writes-consume-receives"):
+            spared = self.bad("write-without-receive-is-good") and self.vi.head() is None
+            if now.kind == WRITE and now.immediate is None and not (self.bad("writes-consume-receives") or spared):
                 self.consume(now)
                 if self.over:
                     return
@@ -697,8 +703,10 @@ class Connection:
         limit = min(now.descriptor.room() + self.bad("one-byte-over-descriptor"), self.mtu + self.bad("one-byte-over-mtu"))
         if end > limit and not self.bad("overlong-is-cut"):
             now.error = "VIP_STATUS_LENGTH_ERROR"
-            if self.reliable:
+            if self.reliable and self.port.choose("overlong_told") == "at-once":
                 self.not_good(now, DESCRIPTOR_ERROR, None)
+            elif self.reliable:
+                return
             elif self.bad("unreliable-ends-on-errors"):
                 self.broken()
             elif self.port.choose("overlong") == "lost":
@@ -720,6 +728,9 @@ class Connection:
         end = segment.offset + len(segment.payload)
         if now.dropped:
             return True
+        if self.port.choose("write_header") == "first":
+            now.handle = segment.handle if now.pieces == 1 else now.handle
+            segment.address, segment.handle = now.address, now.handle
         region = self.port.region_of(now_handle := segment.handle)
         fits = self.port.fits(region, segment.address, max(now.length, 0), "write", now_handle)
         if self.bad("write-without-right") and region is not None:
@@ -730,6 +741,8 @@ class Connection:
             fits = enabled = True  # nothing to be written
         if now.length > self.mtu and not (self.bad("mtu-not-kept") or self.bad("written-beyond-mtu")):
             fits = False
+        if now.pieces > 1 and (self.bad("later-writes-not-checked") and region is not None):
+            fits = True
         if not fits or not enabled:
             now.dropped = True
             if self.reliable:
@@ -871,6 +884,8 @@ class Connection:
 
     def take_response(self, segment: Segment) -> None:
         """A Read Response."""
+        if self.current is not None and not self.current.done and self.bad("responses-not-while-sending"):
+            return
         if self.incoming is not None and self.bad("responses-only-between"):
             self.broken()
             return
@@ -920,7 +935,7 @@ class Connection:
             self.answers.remove(now)
             self.reads.remove(asked)
             self.unacked = [one for one in self.unacked if one is not asked]
-            self.vi.finish(descriptor, [])
+            self.finish_later(descriptor, "read_delay")
 
     # ---- errors ----
 
@@ -934,6 +949,9 @@ class Connection:
                 return
             length = now.got() if self.port.choose("error_length") == "received" else 0
             self.vi.complete("recv", now.descriptor, [now.error or "VIP_STATUS_DESC_FLUSHED_ERROR"], length)
+        if now.pieces > 1 and self.bad("later-errors-only-close"):
+            self.die(code)
+            return
         self.report(now.number, error, code)
 
     def report(self, number: int, error: int, code: Optional[str]) -> None:
@@ -995,6 +1013,12 @@ class Connection:
             return
         if self.bad("reset-not-noticed") and how == "reset":
             return
+        deaf = {
+            "fin-with-reads-not-noticed": bool(self.reads), "fin-in-message-not-noticed": self.incoming is not None,
+            "fin-with-sends-not-noticed": bool(self.vi.open("send")),
+        }
+        if how == "fin" and any(there and self.bad(fault) for fault, there in deaf.items()):
+            return
         if self.bad("fin-not-answered"):
             self.over = True
             self.vi.fail(None)
@@ -1005,6 +1029,18 @@ class Connection:
         """VipDisconnect."""
         self.leave("disconnect-ends-all-vis")
         self.port.listening = not self.bad("deaf-after-a-close")
+        if self.port.choose.yes("last_words") and self.stream.roomy and self.current is None:
+            self.stream.write(self.head_of(NOP, self.nop_number(), flags=END))
+        if self.port.choose.yes("finishes"):
+            while self.current is not None and not self.current.done and self.stream.is_open and not self.stream.closing:
+                self.stream.write(self.segment_of(self.current))
         self.over = True
-        if not self.bad("disconnect-leaves-tcp"):
+        under_way = {
+            "disconnect-leaves-tcp": True,
+            "waiting-sends-hold-tcp": any(not d.started for d in self.vi.open("send")),
+            "reads-hold-tcp": bool(self.reads),
+            "unacked-hold-tcp": bool(self.unacked),
+            "half-sent-holds-tcp": self.current is not None,
+        }
+        if not any(there and self.bad(fault) for fault, there in under_way.items()):
             self.stream.close()

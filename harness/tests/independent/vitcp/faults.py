@@ -531,6 +531,30 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "rest-of-writes-lost": ("3.2.1-05", "of an RDMA Write only the first segment is placed"),
     "close-without-flush": ("2.2.2.2.2-05", "receives stay posted when the other end closes"),
     "ends-on-empty-segment": ("2.2.2.1-06 3.1-34 3.2.1-05", "a segment without data ends a message"),
+    # what is under way when a connection begins or ends, or when nothing can be sent
+    "waiting-sends-hold-tcp": ("2.2.2.2.2-04", "VipDisconnect leaves TCP open while a Send waits for credit"),
+    "reads-hold-tcp": ("2.2.2.2.2-04", "VipDisconnect leaves TCP open while a read has no answer"),
+    "unacked-hold-tcp": ("2.2.2.2.2-04", "VipDisconnect leaves TCP open while a message is not acknowledged"),
+    "half-sent-holds-tcp": ("2.2.2.2.2-04", "VipDisconnect leaves TCP open while a message is half sent"),
+    "fin-with-reads-not-noticed": ("2.2.2.2.2-05", "the other end's FIN is not noticed while a read has no answer"),
+    "fin-in-message-not-noticed": ("2.2.2.2.2-05", "the other end's FIN is not noticed inside a message"),
+    "fin-with-sends-not-noticed": ("2.2.2.2.2-05", "the other end's FIN is not noticed while a Send is posted"),
+    "responses-not-while-sending": ("3.1-41", "a Read Response that comes inside a message of its own is lost"),
+    "behind-accept-lost": ("2.2.2.2.3-07", "what comes behind a Connect Accept in one piece is lost"),
+    # of the Guide, and of numbers
+    "write-told-as-read": ("1-01", "an RDMA Write that completes names the operation of a read"),
+    "rdma-told-as-send": ("1-01", "what completes names no operation but that of a receive"),
+    "error-told-of-the-first-vi": ("1-01", "VipErrorCallback names the first VI"),
+    "numbers-of-16-bits": ("3.1-09", "Message Numbers rise in their lower 16 bits only"),
+    "proposal-is-signed": ("3.2-15", "a proposal of 2^31 or more is taken for less than the own size"),
+    # setup
+    "new-tcp-new-time": ("4.2-06", "the time of VipConnectRequest begins anew with each TCP connection"),
+    "peer-matches-anything": ("3.2-09", "a peer takes a request with any Discriminator"),
+    "peer-takes-any-attributes": ("2.2.1-06", "a peer takes a request of another reliability"),
+    # later segments
+    "later-writes-not-checked": ("2.2.2.2.2-09 2.2.2.2.2-10", "the RDMA Header of a later segment of an RDMA Write is not checked"),
+    "later-errors-only-close": ("3.1-53", "an error in a later segment closes TCP without a report"),
+    "write-without-receive-is-good": ("3.1-53", "an RDMA Write with Immediate Data that finds no Descriptor is good"),
     # more of what goes to the wrong place, or not at all
     "answers-the-oldest": ("4.3-09 2.2.2.2.1-04", "VipConnectAccept and VipConnectReject answer the oldest request"),
     "sends-on-the-first-vi": ("2.2.2.2.3-04 2.2.2.2.2-03", "a Send leaves on the connection of another VI"),

@@ -67,6 +67,7 @@ class Active:
         self.asked = self.over = False
         self.told = self.tries = 0
         limit = limit // 2 if limit and port.bad("timeout-early") else limit
+        self.limit = limit
         self.timer = None if limit is None else port.clock.after(limit, self.timeout)
         vi.attempt = self
         vi.become("pending-connect")
@@ -146,6 +147,9 @@ class Active:
 
     def retry(self) -> None:
         """The new attempt, unless the other side has come first."""
+        if self.timer is not None and self.limit is not None and self.port.bad("new-tcp-new-time"):
+            self.timer.cancel()
+            self.timer = self.port.clock.after(self.limit, self.timeout)
         if not self.over and self.stream is None:
             self.connect()
 
@@ -208,6 +212,8 @@ class Active:
             return
         stream = self.stream
         connection = Connection(self.port, self.vi, stream, self.mine(), theirs, agreed, segment.rx, self.told)
+        if self.port.bad("behind-accept-lost"):
+            stream.forget_unread()
         told = self.vi.attributes if self.port.bad("answer-tells-own") else attributes_of(theirs, self.port.told_level())
         if self.port.bad("answer-tells-proposal"):
             told.size = proposed
@@ -430,7 +436,11 @@ class Passive:
                 fits = (mine.local.discriminator, mine.remote.discriminator) == (theirs.called, theirs.calling)
             else:
                 fits = mine.remote.discriminator == theirs.called  # the remote addresses of both (VI-DG 6.7)
-            if not fits or not self.agree(vi, theirs):
+            if not (fits or self.port.bad("peer-matches-anything")):
+                continue
+            if not (self.agree(vi, theirs) or self.port.bad("peer-takes-any-attributes")):
+                if self.port.choose("peer_mismatch") == "stay":
+                    return
                 continue
             pending = mine.stream is not None and mine.asked
             if pending and self.higher(mine) and not self.port.bad("both-accept"):
@@ -471,6 +481,8 @@ class Passive:
         theirs, request = self.theirs, self.request
         assert theirs is not None and request is not None
         mtu = min(vi.attributes.size, theirs.mtu)
+        if self.port.bad("proposal-is-signed") and theirs.mtu >= 1 << 31:
+            mtu = theirs.mtu
         vi.was_called = True
         if self.port.bad("accepts-with-own-mtu"):
             mtu = vi.attributes.size

@@ -42,6 +42,7 @@ class Stream:
         self.on_end: Callable[[str], None] = lambda how: self.close()
         self.on_room: Callable[[], None] = lambda: None
         self.on_bytes: Callable[[], None] = lambda: None
+        self.on_closed: Callable[[], None] = lambda: None  # on our side
 
     def opened(self) -> None:
         """TCP is established."""
@@ -55,6 +56,10 @@ class Stream:
     def unread(self) -> bytes:
         """What has come and was not looked at."""
         return bytes(self._in)
+
+    def forget_unread(self) -> None:
+        """Lose what has come and was not looked at, for a fault."""
+        self._in.clear()
 
     # Out
 
@@ -140,6 +145,7 @@ class Stream:
             for one in (first, then) if then else (first,):
                 self.port.notify("stream.close", {"stream": self.name, "how": one})
             self.port.forget(self)
+            self.on_closed()
 
     # In
 
@@ -196,6 +202,7 @@ class Stream:
         if how == "reset":
             self.is_open = False
             self.port.forget(self)
+            self.on_closed()
         self.on_end(how)
 
 

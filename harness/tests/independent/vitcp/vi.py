@@ -147,7 +147,7 @@ class Vi:
         """Complete a Descriptor; `length` counts for what was received."""
         if descriptor.status is not None:
             return
-        names = ["VIP_STATUS_DONE"] + errors + (descriptor.named or OP_NAMES.get(descriptor.op, []))
+        names = ["VIP_STATUS_DONE"] + errors + (descriptor.named or self.op_names(descriptor.op))
         if queue == "recv":
             descriptor.length = length
             if self.port.bad("immediate-always") and descriptor.immediate is None:
@@ -159,6 +159,14 @@ class Vi:
             names.remove("VIP_STATUS_DONE")
         descriptor.status = names
         self.port.notify("completion", {"vi": self.number, "queue": queue, **descriptor.report()})
+
+    def op_names(self, op: str) -> List[str]:
+        """The name of an operation in a status, which that of a Send is not (VI-DG 5.4)."""
+        if self.port.bad("write-told-as-read") and op == "rdma-write":
+            op = "rdma-read"
+        if self.port.bad("rdma-told-as-send") and op.startswith("rdma"):
+            op = "send"
+        return OP_NAMES.get(op, []) if self.port.choose("operations") == "named" else []
 
     def flush(self, *queues: str, first: str = FLUSHED) -> None:
         """All that is posted completes with Descriptor Flushed; what is done and was not told of completes well."""
@@ -205,4 +213,5 @@ class Vi:
             if self.port.bad("no-error-callback"):
                 continue
             if one != "VIP_ERROR_CONN_LOST" or self.port.choose("conn_lost") == "told":
-                self.port.notify("error", {"vi": self.number, "code": one})
+                whose = min(self.port.vis) if self.port.bad("error-told-of-the-first-vi") else self.number
+                self.port.notify("error", {"vi": whose, "code": one})

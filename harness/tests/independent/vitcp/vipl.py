@@ -204,6 +204,7 @@ class Vipl:
 
     def _disconnect(self, params: Params, call: Call) -> None:
         vi = self._vi(params)
+        stream = None if vi.connection is None or self.port.bad("disconnect-leaves-tcp") else vi.connection.stream
         if vi.attempt is not None:
             vi.attempt.cancel("VIP_ERROR_CONN_LOST")
         elif vi.connection is not None:
@@ -214,7 +215,10 @@ class Vipl:
         vi.flush(*[queue for queue in ("send", "recv") if queue != kept])
         if not vi.sticks:
             vi.become("idle")
-        call.reply("VIP_SUCCESS")
+        if stream is None or not stream.is_open or self.port.choose("disconnect_returns") == "at-once":
+            call.reply("VIP_SUCCESS")
+        else:
+            stream.on_closed = lambda: call.reply("VIP_SUCCESS")
 
     # Memory
 
