@@ -8,12 +8,15 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Optional
 
 import pytest
 
+from fcvi.capture.reader import Record
 from fcvi.flows.cause import Cause
-from fcvi.flows.causes import explain
+from fcvi.flows.causes import _is_reaction, explain
+from fcvi.flows.clocks import _entry
 from fcvi.flows.table import Flow, Table
 from harness.tests.flows.field import bank
 
@@ -210,3 +213,21 @@ def test_a_pause_in_which_others_speak_is_no_clock_that_was_set(tmp_path: Path) 
     meanwhile = [(last - 2_000_000, els(0x52, 0x020100, 0x020200, 0x777, bytes(24)))]
     causes, _ = told(frames + meanwhile, tmp_path / "c.pcap")
     assert [c.names for c in causes] == [("credit-starvation",)]
+
+
+@pytest.mark.parametrize("sender, number, reacts", [(A, 5, True), (B, 5, False), (A, 2, False)])
+def test_a_login_of_the_port_that_gave_up_before_explains_nothing(sender: int, number: int, reacts: bool) -> None:
+    flow = SimpleNamespace(named=lambda name: [SimpleNamespace(sender=A, number=3)] if name == "ABTS" else [])
+    assert _is_reaction(flow, SimpleNamespace(sender=sender, number=number)) is reacts
+
+
+def test_setups_are_told_apart_by_each_byte_of_their_connection_id() -> None:
+    """Two that follow one another have one OX_ID, and pair their questions with their own answers."""
+    keys = set()
+    for ident in (0, *[1 << 8 * n for n in range(4)]):
+        data = bytearray(header(0x06, B, A, 0x58, 0x290000, 7) + bytes(40))
+        data[28], data[52:56] = 0x10, ident.to_bytes(4, "big")
+        entry = _entry(0, Record(1, 0, "frame", "", bytes(data), 0x2E, 0x42, 0))
+        assert entry is not None
+        keys.add(entry.key)
+    assert len(keys) == 5
