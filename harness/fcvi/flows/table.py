@@ -584,11 +584,15 @@ class Table:
             return step
         else:
             body = b""
-        handle = _WORD(data, at)[0]
+        return self._add_to_flow(network, step, body, _WORD(data, at)[0])
+
+    def _add_to_flow(self, network: int, step: Step, body: bytes, handle: int, is_1999: bool = False) -> Step:
+        """An IU of a setup or a Disconnect, but for what begins a setup."""
         flow = self._setup_of(network, step) or self._given_up(network, step)
         if flow is None:
             place = self.scan.find(network, step.target, handle)
             flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
+        flow.is_1999 = flow.is_1999 or is_1999
         before = _BEFORE.get(step.name)
         self.pairs += bool(flow.steps)
         self.orphans += before is not None and not flow.named(before)
@@ -610,17 +614,7 @@ class Table:
         if opcode == _CONNECT_RQST:
             self._request(network, step, body, data[at + 5] & 7).is_1999 = True
             return step
-        flow = self._setup_of(network, step)
-        if flow is None:
-            place = self.scan.find(network, step.target, handle)
-            flow = self._flow_of(place[0]) if place is not None else self._unknown(network, step)
-        flow.is_1999 = True
-        before = _BEFORE.get(step.name)
-        self.pairs += bool(flow.steps)
-        self.orphans += before is not None and not flow.named(before)
-        flow.add(step)
-        self._answer(network, flow, step, body, handle)
-        return step
+        return self._add_to_flow(network, step, body, handle, True)
 
     def _joined(self, network: int, step: Step, data: bytes, body: bytes) -> tuple[Step, Optional[bytes]]:
         """The payload of a connect IU that may come in several frames (E44), with the first of them; None: it is not whole."""
