@@ -367,15 +367,7 @@ static VIP_RETURN waited(bool recv, VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DES
     return code;
 }
 
-static VIP_RETURN send_done(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return done(false, vi, d);
-}
-
-static VIP_RETURN recv_done(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return done(true, vi, d);
-}
+DONE_OF_BOTH(send_done, recv_done, done)
 
 static VIP_RETURN send_wait(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **d)
 {

@@ -38,6 +38,17 @@ struct twist {
 extern const struct twist vipl_twists_data[], vipl_twists_descriptor[], vipl_twists_queue[],
     vipl_twists_callback[], vipl_twists_connect[], vipl_twists_memory[], vipl_twists_nic[], vipl_twists_odd[];
 
+/* VipSendDone and VipRecvDone by one function, which is told whether it is the receive queue. */
+#define DONE_OF_BOTH(send, recv, done)                                                                       \
+    static VIP_RETURN send(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)                                             \
+    {                                                                                                        \
+        return done(false, vi, d);                                                                           \
+    }                                                                                                        \
+    static VIP_RETURN recv(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)                                             \
+    {                                                                                                        \
+        return done(true, vi, d);                                                                            \
+    }
+
 /* The calls that every twist goes through, if it has none of its own: they keep the notes and ask the hooks.
  */
 extern const struct vipl_calls vipl_twist_base;

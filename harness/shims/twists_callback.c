@@ -87,15 +87,7 @@ static VIP_RETURN kept_done(bool recv, VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
     return code;
 }
 
-static VIP_RETURN kept_send_done(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return kept_done(false, vi, d);
-}
-
-static VIP_RETURN kept_recv_done(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return kept_done(true, vi, d);
-}
+DONE_OF_BOTH(kept_send_done, kept_recv_done, kept_done)
 
 /* notify-at-once: a handler is called with NULL instead of waiting for the Descriptor that is not done. */
 static VIP_RETURN at_once_recv_notify(VIP_VI_HANDLE vi, VIP_PVOID context, on_descriptor handler)

@@ -33,15 +33,7 @@ static VIP_RETURN out_of_order(bool recv, VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
     return next;
 }
 
-static VIP_RETURN send_out_of_order(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return out_of_order(false, vi, d);
-}
-
-static VIP_RETURN recv_out_of_order(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return out_of_order(true, vi, d);
-}
+DONE_OF_BOTH(send_out_of_order, recv_out_of_order, out_of_order)
 
 static VIP_RETURN send_wait_as_done(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **d)
 {
@@ -74,15 +66,7 @@ static VIP_RETURN done_twice(bool recv, VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
     return code;
 }
 
-static VIP_RETURN send_done_twice(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return done_twice(false, vi, d);
-}
-
-static VIP_RETURN recv_done_twice(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return done_twice(true, vi, d);
-}
+DONE_OF_BOTH(send_done_twice, recv_done_twice, done_twice)
 
 /* flushed-lost: what a disconnection flushes is never given back. */
 static VIP_RETURN without_flushed(bool recv, VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
@@ -95,15 +79,7 @@ static VIP_RETURN without_flushed(bool recv, VIP_VI_HANDLE vi, VIP_DESCRIPTOR **
     }
 }
 
-static VIP_RETURN send_without_flushed(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return without_flushed(false, vi, d);
-}
-
-static VIP_RETURN recv_without_flushed(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **d)
-{
-    return without_flushed(true, vi, d);
-}
+DONE_OF_BOTH(send_without_flushed, recv_without_flushed, without_flushed)
 
 /* slow CALL MS: 0 SendDone, 1 RecvDone, 2 CQDone, 3 PostSend, 4 PostRecv, 5 SendWait, 6 RecvWait, 7 CQWait */
 static void slow(unsigned long call)
