@@ -108,6 +108,12 @@ def test_what_the_standard_forbids_is_caught(fault: str) -> None:
     assert results[-1].verdict is Verdict.FAIL
 
 
+def test_a_wrong_type_is_shown_at_its_byte() -> None:
+    chosen = selected(all_cases(), cases_for("type"))
+    failed = run_all(IndependentDut([], "type"), chosen, pixit_for("virtual"), LEVELS, until=Verdict.FAIL)[-1]
+    assert {f.byte for f in failed.findings if f.requirement == "FCVI-5.8.3-01"} == {8}  # of the Frame_Header (FC-FS)
+
+
 @pytest.mark.parametrize("fault", [name for name, kind in FAULTS.items() if kind == "dut-protocol"])
 def test_what_the_protocol_of_devices_forbids_is_caught(fault: str, tmp_path: Path) -> None:
     main(["run", "--quiet", "--dut", f"exec:{ENDPOINT} --fault {fault}", "--report", str(tmp_path), "--formats", "json",
