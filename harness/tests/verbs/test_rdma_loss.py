@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Iterator
@@ -171,6 +173,16 @@ def test_a_deviation_that_does_not_occur(fails: int, absent: list[str], part: bo
     (tmp_path / "report.json").write_text(json.dumps({"deviations": deviations, "summary": {"fail": fails}}))
     assert rdma.only_undeclared(tmp_path, "siw", part) is fine
     assert not rdma.only_undeclared(tmp_path / "none", "siw", part)
+
+
+@pytest.mark.parametrize("file", [path for path in rdma.LOSS_DEVIATIONS.values() if path.exists()])
+def test_what_loss_brings_to_light_is_about_chosen_variants_and_has_its_capture(file: Path) -> None:
+    book = (rdma.ROOT / "conformance/verbs/requirements.tsv").read_text()
+    text = file.read_text(encoding="utf-8")
+    for entry in tomllib.loads(text)["deviation"]:
+        assert f"\n{entry['requirement']}\t" in book and entry["case"] in _chosen(file.name.split("-")[1])
+    captures = re.findall(r"rdma_shows/\S+\.pcap", text)
+    assert captures and all((file.parent / name).exists() for name in captures)
 
 
 # ---- the steps that cut the link ----
