@@ -66,10 +66,40 @@ def _again(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
 
 
 def test_offsets_that_begin_again_are_not_accused_out_of_order() -> None:
-    """R02 permits them, and the far side cannot place them where frames overtake each other."""
+    """R02 permits them. The far side cannot place them where frames overtake each other, and their order tells what they bring."""
     case = "5.2.far/unreliable/send/dut-client/class3/out-of-order"
     result = run_on(BrokenDut(Fault("restart", case, "", out={"SEND_RQST": _again})), case)
-    assert result.verdict is Verdict.INCONCLUSIVE and "(R02)" in result.reason, (result.verdict, result.reason)
+    assert result.verdict is Verdict.PASS, (result.verdict, result.reason)
+
+
+def _again_and_wrong(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """The same, and a byte of the fourth frame is another."""
+    fourth = view.get("FC", "Parameter") == 3 * 480
+    _again(dut, view, buf)
+    if fourth:
+        buf[-1] ^= 1
+
+
+def test_other_bytes_behind_such_offsets_are_found() -> None:
+    case = "5.2.far/unreliable/send/dut-client/class3/out-of-order"
+    result = run_on(BrokenDut(Fault("restart", case, "", out={"SEND_RQST": _again_and_wrong})), case)
+    assert result.verdict is Verdict.FAIL and named(result) == ["FCVI-4.2-16"], (result.verdict, result.reason)
+
+
+def _advanced(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """The third frame of an RDMA Write begins another IU, with an advanced VI_RMT_VA."""
+    _again(dut, view, buf)
+    if view.header("Parameter") >= 2 * 480:
+        va = int(codec.get("DH_REV1", "VI_RMT_VA", bytes(buf), view.dh_offset))
+        codec.put("DH_REV1", "VI_RMT_VA", buf, va + 2 * 480, view.dh_offset)
+
+
+@pytest.mark.parametrize("level", ["unreliable", "reliable-delivery", "reliable-reception"])
+@pytest.mark.parametrize("edit, verdict", [(_advanced, Verdict.PASS), (_again, Verdict.FAIL)])
+def test_writes_whose_offsets_begin_again_are_decided_by_their_address(level: str, edit: Any, verdict: Verdict) -> None:
+    case = f"5.2.far/{level}/rdma-write/dut-client/class3/out-of-order"
+    result = run_on(BrokenDut(Fault("restart", case, "", out={"WRITE_RQST": edit})), case)
+    assert result.verdict is verdict, (result.verdict, result.reason)
 
 
 @pytest.mark.parametrize("times", [1, 2])

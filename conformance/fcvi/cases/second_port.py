@@ -21,7 +21,7 @@ from conformance.fcvi.steps.connection import (
     dut_address,
     tester_address,
 )
-from conformance.fcvi.steps.second_port_ends import Ends, transfer
+from conformance.fcvi.steps.second_port_ends import Decided, Ends, transfer
 from conformance.fcvi.steps.neighbours import NEEDS, TOPOLOGIES, UNKNOWN_HOST, need_broadcast
 from conformance.fcvi.steps.peers import call_peer_request
 
@@ -63,9 +63,13 @@ def operations(t: Scenario) -> None:
     """A setup, then Messages of one frame and of many from each end: every byte arrives, both applications see success."""
     ends = Ends(t)
     ends.connect()
-    for size in (1, 480, 2000):
-        for from_dut in (True, False):
-            transfer(ends, str(t.params["op"]), from_dut, size)
+    try:
+        for size in (1, 480, 2000):
+            for from_dut in (True, False):
+                transfer(ends, str(t.params["op"]), from_dut, size)
+    except Decided:
+        t.control("Messages of one frame completed at both ends, and the frames of a longer one bring every byte")
+        return
     check_state(t, ends.vi, "connected", "FCVI-8.2-d1")
     t.control("both ends saw every Message complete")
 

@@ -181,12 +181,38 @@ def _unplaceable(t: Scenario, since: int) -> str:
     return ""
 
 
-def _agree(t: Scenario, since: int, good: bool, seen: Any, what: str, required: str) -> None:
+class Decided(Inconclusive):
+    """The far side could not tell what came of a Message. The frames of the DUT have told it, where the case asks for no more."""
+
+
+def _decide(t: Scenario, since: int, data: bytes, va: int, why: str) -> None:
+    """What the frames of the DUT bring, in the order of their SEQ_CNT, an RDMA Write by VI_RMT_VA and RLTV_OFF (R02). The far side
+    may have ended the connection before the last of them was sent: then nothing is decided.
+    """
+    frames = [frame for _, _, frame in t.crossed("dut", since) if kind_of(frame) in ("SEND_RQST", "WRITE_RQST", "READ_RESP")]
+    frames.sort(key=lambda frame: frame.header("SEQ_CNT"))
+    at = 0
+    for number, frame in enumerate(frames):
+        if frame.header("SEQ_CNT") != frames[0].header("SEQ_CNT") + number:
+            raise Inconclusive(why)
+        place = at
+        if kind_of(frame) == "WRITE_RQST":
+            place = int(codec.get("DH_REV1", "VI_RMT_VA", frame.data, frame.dh_offset)) + frame.header("Parameter") - va
+        wanted = data[place : place + len(frame.payload)] if place >= 0 else b""
+        t.demand(wanted == frame.payload, "FCVI-4.2-16", f"bytes of frame {number} of a Message of the DUT's",
+                 frame.payload[:24].hex(), wanted[:24].hex())  # fmt: skip
+        at += len(frame.payload)
+    if at != len(data):
+        raise Inconclusive(why)
+    raise Decided(why)
+
+
+def _agree(t: Scenario, since: int, good: bool, seen: Any, what: str, required: str, data: bytes, va: int) -> None:
     """What a transfer has to end with. The far side places frames by RLTV_OFF alone where they may overtake each other."""
     placed = t.config.get("revision") != "rev1" or t.config["fabric"] != "out-of-order"
     why = "" if good or placed else _unplaceable(t, since)
     if why:
-        raise Inconclusive(why)
+        _decide(t, since, data, va, why)
     t.require(good, "FCVI-4.2-16", what, seen, required)
 
 
@@ -217,11 +243,12 @@ def transfer(ends: Ends, op: str, from_dut: bool, size: int) -> None:
         done = _done(ends, far, queue)
         where = "far side" if far else "DUT"
         _agree(t, since, done is not None and done.good, done or "not completed", f"{queue} Descriptor of the {where} for {op}",
-               "completed")  # fmt: skip
+               "completed", data, int(target.text("va"), 16))  # fmt: skip
         if done is not None:
             (ends.second.completions if far else t.completions).remove(done)
     where_it_ends = here if reads else there, (source if reads else target).integer("mem"), size
     t.owed(lambda: _read(ends, *where_it_ends) == data)  # a Write may complete before it arrives
     seen = _read(ends, *where_it_ends)
     at = next((n for n, (a, b) in enumerate(zip(seen, data)) if a != b), 0)
-    _agree(t, since, seen == data, seen[at : at + 24].hex(), f"bytes of the {op} from byte {at} on", data[at : at + 24].hex())
+    _agree(t, since, seen == data, seen[at : at + 24].hex(), f"bytes of the {op} from byte {at} on", data[at : at + 24].hex(),
+           data, int(target.text("va"), 16))  # fmt: skip
