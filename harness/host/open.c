@@ -212,7 +212,9 @@ static const char *bring_up(const char *device, struct conf_nic *nic, const stru
                                  nic->config.revision == FCVI_EDITION_2007 && !nic->strict_discriminators};
     *o = (struct opened){all, h};
     all = o; /* its thread runs: it stays, whatever comes of it */
-    const char *wrong = host_attach(h, 0, device, &nic->config, &tables);
+    struct fcvi_port_config config = nic->config;
+    config.logs_out_strangers = true; /* a process before may have had the interface, and been killed */
+    const char *wrong = host_attach(h, 0, device, &config, &tables);
     if (wrong == NULL && !host_run_handlers(h))
         wrong = "no thread for handlers";
     return wrong;

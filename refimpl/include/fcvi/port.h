@@ -96,7 +96,8 @@ struct fcvi_port_config {
     bool name_server;      /* unknown Host Addresses are resolved by GID_IPP (7.6), otherwise by FARP (7.5) */
     bool ack_0;            /* class 2: one ACK_0 for a Sequence instead of an ACK_1 for each frame */
     bool connect_info;     /* send the 256 bytes of FCVI_CONNECT_INFO (6.8.3); not of Rev 1.0 */
-    bool resp3_is_message_0;   /* Annex F: an In-Order Fabric shows a lost FCVI_CONNECT_RESP3 at once; 2007 */
+    bool logs_out_strangers; /* an IU of a port that was never heard of is answered with LOGO, once (7.7.1) */
+    bool resp3_is_message_0; /* Annex F: an In-Order Fabric shows a lost FCVI_CONNECT_RESP3 at once; 2007 */
     uint8_t end_to_end_credit; /* class 2: frames of an Exchange that may wait for their ACK; 0: 16 */
     uint32_t iu_size; /* payload bytes in one Message IU (5.2.1); 0: as many as one Sequence can hold */
     struct fcvi_vitcp_config vitcp; /* VI/TCP; of the rest it takes wire, self.hosts, self.host and seed */

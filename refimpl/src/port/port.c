@@ -231,6 +231,20 @@ static bool accepted(const struct fcvi_port *p, const struct fcvi_frame *f, bool
            (els && p->link != LINK_UP && fcvi_FC_S_ID(f->fc) == F_PORT); /* our identifier may be another */
 }
 
+/* An IU of a port that this one has never heard of: that port has a login with who was here before. A logout,
+ * once, tells it that its connections are gone (7.7.1). */
+static void refuse_stranger(struct fcvi_port *p, const struct fcvi_frame *f)
+{
+    const uint32_t id = (uint32_t)fcvi_FC_S_ID(f->fc);
+    struct remote_port *r = fcvi_fc2_remote_find(p, id);
+    fcvi_fc2_reject(p, f, RJT_LOGIN_REQUIRED);
+    if (!p->config.logs_out_strangers || r != NULL || f->kind != FCVI_KIND_IU || p->link != LINK_UP)
+        return;
+    r = fcvi_fc2_remote_get(p, id);
+    if (r != NULL)
+        fcvi_fc2_logout_explicit(p, r);
+}
+
 static void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, bool own)
 {
     struct fcvi_frame f;
@@ -248,7 +262,7 @@ static void receive_frame(struct fcvi_port *p, const struct fcvi_input *frame, b
     }
     const struct remote_port *r = fcvi_fc2_remote_find(p, (uint32_t)fcvi_FC_S_ID(f.fc));
     if (r == NULL || !r->logged_in) {
-        fcvi_fc2_reject(p, &f, RJT_LOGIN_REQUIRED);
+        refuse_stranger(p, &f);
         return;
     }
     if (f.kind == FCVI_KIND_OTHER && fcvi_FC_TYPE(f.fc) != FCVI_TYPE_CT) {

@@ -381,6 +381,30 @@ static void expect_all_gone(struct bench *b, const struct states *s)
     ck_assert_uint_eq(counts(b).setups, 0);
 }
 
+/* A port that has a login with who was here before us, and a connection: one logout tells it that both are
+ * gone. */
+START_TEST(stranger_is_told_once)
+{
+    struct fcvi_port_config c = b_config();
+    c.logs_out_strangers = true;
+    struct bench *b = b_begin(&b_limits, &c);
+    for (unsigned k = 0; k < 3; k++) {
+        hear(b,
+             "02 010200 00 010a00 58 290000 01 02 0000 %04x ffff 00000000 00000777 12 02 0000 00000000 "
+             "00000000 00*12 00000000",
+             0x4321 + k);
+        ck_assert_uint_eq(b->sent, 1);
+    }
+    expect(b, 0,
+           "22 010a00 00 010200 01 290000 .. 00 0000 .... ffff 00000000 05000000 00010200 "
+           "10000000c9000002");
+    hear(b, "22 010200 00 010b00 01 290000 01 00 0000 0aaa ffff 00000000 52000000 00010b00 00*16 00010b00");
+    for (unsigned i = 1; i < b->sent; i++)
+        ck_assert_uint_ne(b->frame[i][24], 0x05); /* an ELS is no sign of a login */
+    b_end(b);
+}
+END_TEST
+
 /* _i: LOGO received, sent, or PLOGI again, which logs out first. */
 START_TEST(logout_ends_every_connection)
 {
@@ -614,6 +638,7 @@ int main(void)
     tcase_add_test(t, disconnect_before_the_login);
     tcase_add_loop_test(t, logins_cross, 0, 3);
     tcase_add_loop_test(t, logout_ends_every_connection, 0, 2);
+    tcase_add_test(t, stranger_is_told_once);
     tcase_add_test(t, logout_of_our_own);
     tcase_add_loop_test(t, other_services, 0, 8);
     tcase_add_loop_test(t, no_answer, 0, 8);
