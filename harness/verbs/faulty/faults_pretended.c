@@ -9,6 +9,7 @@ static struct {
     void *native;
 } pretended[FAULTS_KNOWN];
 static size_t count;
+pthread_mutex_t faults_lock = PTHREAD_MUTEX_INITIALIZER;
 void (*faults_forget)(void);
 
 static void pretend(enum what what, void *native)

@@ -7,8 +7,6 @@ static const struct fault *const tables[] = {
     faults_poll, faults_post, faults_objects, faults_memory, faults_events, faults_odd, NULL};
 static struct layer chosen;
 
-pthread_mutex_t faults_lock = PTHREAD_MUTEX_INITIALIZER;
-
 /* A layer has pointers to functions alone. */
 static void put_before(struct layer *layer, const struct layer *calls)
 {
