@@ -82,6 +82,7 @@ class Scenario:
         self.doubt = ""  # why a breach that was found need not be the device's, in words
         self.joint = ""  # why what the case itself found need not be this device's, in words; what codec and monitor found is
         self.refused: Optional[Call] = None  # the first call that was answered with a JSON-RPC error
+        self.misnamed: Optional[Call] = None  # the first whose return is no return code of VIPL
         self._under_way: list[Call] = []  # calls of whose answers the engine has not taken note
         self._at_errors = False  # the case looks at the errors of the calls that it starts now
         self._cancels = False  # the case has ended a process of the device: what is open there is cancelled
@@ -442,13 +443,24 @@ class Scenario:
         self._under_way = [call for call in self._under_way if not call.reply.done]
         for call in done:
             error = call.reply.error
+            if error is None and call.is_misnamed:
+                self.misnamed = self.misnamed or call
             if error is None or (error[0] == CANCELLED and self._cancels):
                 continue
             self.refused = self.refused or call
             call.check()
 
     def heed_late_answers(self) -> None:
-        """The case is to fail: hear what has become of the calls that are still under way, and raise it if one was refused."""
+        """The case is to fail: hear what has become of the calls that are still under way, and raise it if one was refused.
+
+        A name that VIPL lacks says nothing about the device: whoever wrote it meant another (dut-protocol.md, section 5).
+        """
+        self._hear()
+        if self.misnamed is not None and not self.misnamed.found:
+            said = f"{self.misnamed.method} returned {as_json(self.misnamed.reply.result['return'])}"
+            raise DutError(f"{said}, which is no return code of VI-DG 4.2: a code of the device's own is VIP_CODE_n")
+
+    def _hear(self) -> None:
         if not self._under_way:
             return
         try:

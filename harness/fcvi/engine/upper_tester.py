@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional
 
@@ -21,6 +22,7 @@ RETURNS = (
 )  # fmt: skip
 #: An agent whose vipl.h lacks a name tells the number instead (dut-protocol-calls.md, 1).
 _BY_NUMBER = {f"VIP_CODE_{number}": name for number, name in enumerate(RETURNS)}
+_OWN_CODE = re.compile("VIP_CODE_[0-9]{1,10}")
 METHOD_NOT_FOUND, NO_ROOM, CANCELLED = -32601, -32002, -32001
 
 
@@ -68,6 +70,12 @@ class Call:
         """The answer's members. Raises Unimplemented for a call that is not served and Refused for any other JSON-RPC error."""
         self.check()
         return self.reply.result
+
+    @property
+    def is_misnamed(self) -> bool:
+        """Whether a VIPL call has ended with a name that VIPL has not."""
+        code = self.reply.result.get("return")
+        return self.method.startswith("Vip") and isinstance(code, str) and code not in RETURNS and not _OWN_CODE.fullmatch(code)
 
     def check(self) -> None:
         """Raises what an answer that is an error means: nothing that it says is about the device (dut-protocol.md, section 3)."""

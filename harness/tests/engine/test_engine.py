@@ -149,6 +149,38 @@ def test_what_is_found_after_a_call_was_refused_is_nobodys_breach() -> None:
     assert result.verdict is Verdict.INCONCLUSIVE and result.findings == [] and "VipConnectPeerWait" in result.reason
 
 
+class Misspelling(RefDut):
+    """A device whose adapter writes a return code of its own."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self._code = code
+
+    def request(self, method: str, params: dict[str, Any]) -> Reply:
+        return Reply(method, True, {"return": self._code}) if method == "VipConnectPeerWait" else super().request(method, params)
+
+
+@pytest.mark.parametrize(
+    "code, verdict", [("VIP_SUCESS", Verdict.ERROR), ("VIP_TIMEOUT", Verdict.FAIL), ("VIP_CODE_77", Verdict.FAIL)]
+)
+def test_a_return_code_that_vipl_has_not_is_nobodys_breach(code: str, verdict: Verdict) -> None:
+    def body(t: Scenario) -> None:
+        t.finish(t.start("VipConnectPeerWait", vi=0), "SHALL", returns="VIP_SUCCESS")
+
+    result = run(with_control(body), Misspelling(code))
+    assert result.verdict is verdict
+    assert verdict is Verdict.FAIL or "VipConnectPeerWait returned \"VIP_SUCESS\", which is no return code" in result.reason
+
+
+def test_a_return_code_that_vipl_has_not_hides_no_breach() -> None:
+    def body(t: Scenario) -> None:
+        t.report("SHALL", "it was wrong", "this", "that")
+        t.finish(t.start("VipConnectPeerWait", vi=0), "SHALL", returns="VIP_SUCCESS")
+
+    result = run(with_control(body), Misspelling("VIP_SUCESS"))
+    assert result.verdict is Verdict.FAIL and result.broken == ["SHALL"]
+
+
 def test_a_case_may_look_at_the_error_of_its_own_call() -> None:
     def body(t: Scenario) -> None:
         with t.looking_at_errors():
