@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.breaches import judge
+from conformance.tests.breaches import judge, misplaced, wire
 from conformance.tests.breaches.conforming import judge_sessions
 
 ROOT = Path(__file__).parents[2]
@@ -54,3 +54,32 @@ def test_lint_accuses_no_conforming_session_that_is_cut_off(snap: int, tmp_path:
     known = {word for name, why in judge.known().items() if name.endswith("false alarm") for word in why.split()}
     alarms = judge_sessions(tmp_path, 1, 150, every=False, snap=snap)
     assert [(name, trust, f["requirement"]) for name, trust, f in alarms if f["requirement"] not in known] == []
+
+
+@pytest.mark.parametrize("trust", ["all,order", "whole", ""])
+def test_behind_a_frame_out_of_its_place_nobody_else_is_accused(trust: str, tmp_path: Path) -> None:
+    """What depends on a frame that the monitor could not place is not judged: the next Message, the Disconnect, a SEQ_ID."""
+    bank = {str(tmp_path / f"{i}.pcap"): session for i, session in enumerate(misplaced.sessions())}
+    for path, session in bank.items():
+        wire.write_pcap(Path(path), session.frames)
+    found = judge.lint([Path(path) for path in bank], trust)
+    others = [(bank[path].name, f["requirement"], f["frame"]) for path, findings in found.items() for f in findings
+              if judge.bad(f) and f["frame"] not in bank[path].own]  # fmt: skip
+    assert len(bank) > 2000 and others == []
+    assert sum(any(judge.bad(f) for f in findings) for findings in found.values()) > (1500 if trust else 500)
+
+
+def test_a_response_in_another_exchange_leaves_no_message_waiting(tmp_path: Path) -> None:
+    """7.3: its receiver may have taken it for the answer. A RESP2 or RESP3 in another Exchange may have ended the setup, too."""
+    from conformance.tests.breaches.scene import scene
+
+    frames = {}
+    for iu in ("SEND_RESP", "WRITE_RESP", "RESP2", "RESP3"):
+        s = scene()
+        s.one(iu).ox ^= 0x40
+        wire.write_pcap(tmp_path / f"{iu}.pcap", s.w.frames)
+        frames[str(tmp_path / f"{iu}.pcap")] = s.w.number(s.one(iu))
+    for trust in ("all,order", "whole"):
+        found = judge.lint([Path(path) for path in frames], trust)
+        late = [(path, f["requirement"]) for path, findings in found.items() for f in findings if f["frame"] > frames[path] + 1]
+        assert late == []

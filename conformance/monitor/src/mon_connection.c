@@ -58,6 +58,8 @@ static uint16_t part(const struct judged_frame *s, uint32_t byte, uint32_t size,
     const struct side *own = s->own;
     if (mon_exact(s->m, s->x) && own->payload)
         start = own->offset; /* as judged by 5.6 */
+    else if (start != 0 && fcvi_FC_SEQ_CNT(s->fc) == 0)
+        return 0; /* the first frame begins at 0: one of the two is wrong */
     const uint8_t *at = fcvi_assembly_part(s->f, start, byte, size);
     if (at == NULL)
         return 0;

@@ -121,10 +121,24 @@ static void judge_setup(struct judged_frame *s)
     mon_connection_note(s);
 }
 
+/* RESP2 or RESP3 names the Connection by the receiver's handle: both may take it for set up. */
+static void leave_confirmed(struct judged_frame *s)
+{
+    struct endpoint *far =
+        mon_is(s->iu, FCVI_BIT(CONNECT_RESP2) | FCVI_BIT(CONNECT_RESP3)) ? mon_endpoint_here(s) : NULL;
+    if (far == NULL || far->bound == 0 || far->peer != s->s_id)
+        return;
+    struct endpoint *mine = mon_endpoint_beside(s->m, s->in->network, s->s_id, far);
+    far->tainted |= TAINT_BREACH;
+    if (mine != NULL && mine->peer == s->d_id && mine->peer_handle == far->handle)
+        mine->tainted |= TAINT_BREACH;
+}
+
 /* The monitor does not follow a setup IU out of its place. Its receiver may still take the handle that it
  * gives, or the setup that it asks for (5.3.1, 5.4). */
 static void leave_unfollowed(struct judged_frame *s)
 {
+    leave_confirmed(s);
     if (s->group == G_SETUP)
         mon_pair_of(s->m, s->in->network, s->s_id, s->d_id, true)
             ->unfollowed[mon_pair_index(s->s_id, s->d_id)] = s->in->number;
@@ -140,6 +154,8 @@ static void judge_in_place(struct judged_frame *s)
     }
     mon_rules_5_8(s);
     mon_rules_7_7(s);
+    if (s->x->headless && s->group == G_SETUP && s->x->setup.rqst == 0 && s->x->setup.resp1 == 0)
+        leave_confirmed(s);
     if (s->group == G_MESSAGE)
         judge_message(s);
     else if (s->group == G_SETUP)

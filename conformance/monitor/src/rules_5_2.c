@@ -66,6 +66,16 @@ static bool check_one_kind(struct judged_frame *s)
     return false;
 }
 
+/* A response in another Exchange than its request's: its receiver may have taken it, and waits no more. */
+static void lose_response(struct judged_frame *s)
+{
+    const struct endpoint *mine = mon_endpoint_here(s);
+    struct endpoint *e =
+        mine == NULL ? NULL : mon_endpoint_find(s->m, s->in->network, s->s_id, mine->peer_handle);
+    if (e != NULL && e->peer == s->d_id && e->unconfirmed > 0)
+        e->unconfirmed--;
+}
+
 /* FCVI-5.2.1-01, 6.3.1-01, 6.5.1-01, 6.7.1-01: who answers has the request. */
 static bool check_answer(struct judged_frame *s)
 {
@@ -73,6 +83,8 @@ static bool check_answer(struct judged_frame *s)
     FCVI_ASSERT(t->iu < sizeof answers / sizeof answers[0]);
     if (s->who == 0)
         return true;
+    if (t->request == 0 && s->own->frame == 0)
+        lose_response(s);
     if (t->request == 0 && mon_exact(s->m, s->x)) {
         opcode_breach(s, "FCVI-5.2.1-01", "a Message Response without a Message Request", "a request before",
                       0);

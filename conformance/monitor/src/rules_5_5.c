@@ -10,11 +10,14 @@ static struct sequence *sequence_of(struct judged_frame *s, uint8_t seq_id)
 
 /* FCVI-5.5-06, 7.7.1: an abort of its Exchange, or a logout, has closed the Sequence, be it the last of its
  * side or an earlier one; frames of the Sequence that were under way when the ABTS was sent change nothing.
- * Nobody knows it of an Exchange that was forgotten to make room, or that was answered twice. */
+ * Nobody knows it of an Exchange that was forgotten to make room, or that was answered twice. Where its side
+ * broke a rule in the Exchange, that may be why the Sequence looks open. */
 static bool ended_with_exchange(struct judged_frame *s, const struct sequence *q)
 {
     const struct exchange *x = mon_pool_find(s->m, &s->m->exchanges, q->x0, q->x1);
     const struct pair *p = mon_pair_here(s);
+    if (x != NULL && (x->tainted >> (x->originator == s->s_id ? 0 : 1) & 1u))
+        return true;
     return x == NULL || x->born > q->frame || x->aborted != 0 || x->headless ||
            (p != NULL && p->voided > q->frame);
 }

@@ -144,12 +144,22 @@ static void check_twice(struct judged_frame *s, uint32_t id)
     e->slot = (uint8_t)((e->slot + 1) % RECENT);
 }
 
+/* A Message whose beginning is not known: what its Endpoint's next FCVI_MSG_ID is, and which was the highest,
+ * is not known either. */
+static void lose_count(struct judged_frame *s)
+{
+    struct endpoint *e = mon_endpoint_here(s);
+    if (e != NULL && e->peer == s->s_id)
+        e->counting = false;
+}
+
 void mon_rules_5_9(struct judged_frame *s)
 {
     uint32_t id = (uint32_t)fcvi_DH_FCVI_MSG_ID(s->dh);
     if (!mon_is(s->iu, FCVI_IUS_MSG_RQST) || s->own->frame != 0)
         return;
     if (!mon_exact(s->m, s->x)) {
+        lose_count(s);
         if ((s->m->config.trust & FCVI_TRUST_ALL) != 0)
             check_twice(s, id);
         return;

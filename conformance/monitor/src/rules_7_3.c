@@ -133,12 +133,12 @@ void mon_depth_lost(struct fcvi_monitor *m, const struct exchange *x)
         e->unconfirmed--;
 }
 
-/* With this frame the Message is confirmed, be its Last_Sequence right or not. */
+/* With this frame the Message is confirmed, be its End_Sequence and Last_Sequence right or not. */
 static bool answers_all(const struct judged_frame *s)
 {
     uint64_t bytes = s->own->payload ? (uint64_t)s->own->offset + s->own->length : 0;
     bool data = s->iu == FCVI_IU_READ_RESP && bytes < fcvi_DH_FCVI_TOT_LEN(s->dh);
-    return s->end_sequence && (s->last || !data);
+    return (s->end_sequence && s->last) || !data;
 }
 
 /* FCVI-7.3-14, E33: in Reliable Reception at most N + 1 Messages wait for their responses, N the larger of
