@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from fcvi import __version__
+from fcvi.engine.evidence import FOLDER, RUN
 from fcvi.engine.files import FileError
-from fcvi.engine.folder import Folder
+from fcvi.engine.folder import Folder, open_report
 from fcvi.engine.rejudge import opened, rejudge, strayed
 from fcvi.engine.results import RunReport
 from fcvi.report import certificate_files, derived, text, waive
@@ -45,16 +46,21 @@ def run(args: argparse.Namespace) -> int:
     """Judge."""
     if args.out is not None:
         place.ready("--out", args.out, args.force)
-    run_of = opened(args.directory)
+    with open_report(args.directory, f"{FOLDER}/{RUN}") as folder:
+        return _judge(args, folder)
+
+
+def _judge(args: argparse.Namespace, folder: Folder) -> int:
+    run_of = opened(folder)
     own_cases(args)
-    astray = strayed(run_of, args.directory)
-    report, recorded = rejudge(args.directory), run_of["suite"]
+    astray = strayed(run_of, folder)
+    report, recorded = rejudge(folder, run_of), run_of["suite"]
     decisive = _without_waivers(args, report)
     if recorded != {"version": report.suite_version, "catalogue_sha256": report.catalogue_sha256}:
         other = f"of suite {recorded.get('version')}" if recorded.get("version") != __version__ else "of another catalogue of cases"
         complain(f"the evidence is {other}, and is judged by {__version__} with the cases that are here")
     try:
-        files, differing, missing = _compared(args, report)
+        files, differing, missing = _compared(args, folder, report)
     except (OSError, FileError) as error:
         complain(error if isinstance(error, FileError) else f"{args.out or args.directory}: cannot write there: {why(error)}")
         return 3
@@ -89,11 +95,10 @@ def _without_waivers(args: argparse.Namespace, report: RunReport) -> RunReport:
     return decisive
 
 
-def _compared(args: argparse.Namespace, report: RunReport) -> tuple[dict[str, bytes], list[str], list[str]]:
+def _compared(args: argparse.Namespace, folder: Folder, report: RunReport) -> tuple[dict[str, bytes], list[str], list[str]]:
     """Every file that the evidence gives, those that differ, and those that are missing, which are written. Raises OSError."""
     differing, missing = [], []
     with ExitStack() as stack:
-        folder = stack.enter_context(Folder(args.directory))
         files = dict(derived(report))
         files.update(certificate_files(folder, report, files))
         there = set(folder.names())

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from fcvi.engine.files import damage, encoded, read_json, write_file
-from fcvi.engine.folder import Folder
 from fcvi.engine.rejudge import rejudge
 from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain
@@ -73,13 +73,12 @@ def run(args: argparse.Namespace) -> int:
 
 def join(args: argparse.Namespace) -> int:
     """Join the parts and judge the whole."""
-    with place.writing("--out", args.out):
+    with place.writing("--out", args.out), ExitStack() as stack:
         waived = waive.load(args.baseline, args.quarantine)
-        merge.merge(args.out, args.parts)
-        report = rejudge(args.out)
-    for line in waive.apply(report, *waived):
-        complain(line)
-    with place.writing("--out", args.out), Folder(args.out, ours=True) as folder:
+        folder = merge.merge(stack, args.out, args.parts)
+        report = rejudge(folder)
+        for line in waive.apply(report, *waived):
+            complain(line)
         merge.note_waived(folder, report.waived, report.baseline)
         write_report(folder, report, [name for name in FORMATS if name != "evidence"])
     if not args.quiet:

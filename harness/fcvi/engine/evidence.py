@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
-from pathlib import Path
+from contextlib import ExitStack, suppress
 from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from .json_text import compact, indented, readable
 from .record import FAR, Entry, unfolded
 from .files import FileError, encoded, parse_json
-from .folder import Folder, read_report
+from .folder import Folder, Place, read_report
 from .results import Result, RunReport
 
 FOLDER = "evidence"
@@ -171,7 +170,7 @@ class Store:
         self._folder.remove(f"{FOLDER}/{JOURNAL}")
 
 
-def load_run(directory: Path) -> dict[str, Any]:
+def load_run(directory: Place) -> dict[str, Any]:
     """run.json of a report directory. Raises FileError."""
     path = directory / FOLDER / RUN
     data = parse_json(read_report(directory, f"{FOLDER}/{RUN}"), str(path))
@@ -182,14 +181,15 @@ def load_run(directory: Path) -> dict[str, Any]:
     return data
 
 
-def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
+def _so_far(directory: Place, incomplete: Any) -> list[dict[str, Any]]:
     """The cases of a run that was cut off: those that are done, and an error for each other.
 
     The power may have taken a line, or a part of it, and left anything in its place: what is no case tells of none.
     """
     path = directory / FOLDER / JOURNAL
     done: dict[str, dict[str, Any]] = {}
-    with Folder(directory) as folder:
+    with ExitStack() as stack:
+        folder = directory if isinstance(directory, Folder) else stack.enter_context(Folder(directory))
         there = folder.read(f"{FOLDER}/{JOURNAL}") if JOURNAL in folder.names(FOLDER) else b""
     lines = there.split(b"\n")[:-1]  # the last may be half a line
     for line in lines:
@@ -204,12 +204,12 @@ def _so_far(directory: Path, incomplete: Any) -> list[dict[str, Any]]:
     return [done.get(ident, {"id": ident, **cut}) for ident in selected]
 
 
-def load_trace(directory: Path, ident: str) -> list[Entry]:
+def load_trace(directory: Place, ident: str) -> list[Entry]:
     """The trace of one case. Raises FileError."""
     return load_traces(directory, ident)[0]
 
 
-def load_traces(directory: Path, ident: str) -> tuple[list[Entry], list[Entry]]:
+def load_traces(directory: Place, ident: str) -> tuple[list[Entry], list[Entry]]:
     """The trace of one case, and that of the device at the far side, where there is one. Raises FileError."""
     path = directory / FOLDER / f"{stem(ident)}.jsonl"
     entries: list[Entry] = []

@@ -13,7 +13,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterator, Sequence
+from typing import Iterator, Mapping, Optional, Sequence, Union
 
 from .files import LARGEST, SCRATCH, FileError, read_in, write_in
 from .words import why
@@ -33,6 +33,8 @@ class Folder:
         if ours:
             path.mkdir(parents=True, exist_ok=True)
         self._ours = ours
+        self._held: Optional[Mapping[str, str]] = None
+        self._said: Mapping[str, bytes] = {}
         try:
             self._folders = {"": os.open(path, _FOLDER if named else _FOLDER | os.O_NOFOLLOW)}
         except NotADirectoryError as error:
@@ -51,6 +53,13 @@ class Folder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __truediv__(self, name: str) -> Path:
+        """How a file of it is called in a message."""
+        return self.path / name
+
+    def __str__(self) -> str:
+        return str(self.path)
 
     def _tidy(self, name: str) -> None:
         """Take away what a writer that was killed left half written: nobody else writes there now."""
@@ -88,8 +97,22 @@ class Folder:
 
     # ---- what is there ----
 
+    def hold(self, hashes: Mapping[str, str], said: Mapping[str, bytes]) -> None:
+        """From now on no file has another content than one of these hashes, as `walk` gives them: whatever is put in its place is
+        refused. said: what files are taken to hold, whatever lies there.
+        """
+        self._held, self._said = dict(hashes), dict(said)
+
     def read(self, name: str) -> bytes:
-        """As read_file. Raises FileError."""
+        """As read_file. Raises FileError, also where the file is not what the folder was held to."""
+        if name in self._said:
+            return self._said[name]
+        data = self._read(name)
+        if self._held is not None and self._held.get(name) != hashlib.sha256(data).hexdigest():
+            raise FileError(f"{self.path / name}: somebody changed it while it was judged")
+        return data
+
+    def _read(self, name: str) -> bytes:
         try:
             folder, last = self._split(name)
         except OSError as error:
@@ -98,6 +121,8 @@ class Folder:
 
     def has(self, name: str) -> bool:
         """Whether this is a plain file."""
+        if self._held is not None:
+            return bool(self._held.get(name))
         try:
             folder, last = self._split(name)
             return stat.S_ISREG(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
@@ -113,6 +138,8 @@ class Folder:
 
     def sha256(self, name: str) -> str:
         """Of a plain file, without holding it in memory; "" of what is none or larger than what a run writes. Raises OSError."""
+        if self._held is not None:
+            return self._held.get(name, "")
         folder, last = self._split(name)
         return _sha256(last, folder)
 
@@ -225,10 +252,22 @@ def _sha256(name: str, folder: int) -> str:
         os.close(file)
 
 
-def read_report(directory: Path, name: str) -> bytes:
+#: A report directory: its name, or the directory itself, open. Who reads more than one file of it opens it once: another one may
+#: have the name by then.
+Place = Union[Path, Folder]
+
+
+def read_report(directory: Place, name: str) -> bytes:
     """One file of a report directory. Raises FileError."""
+    if isinstance(directory, Folder):
+        return directory.read(name)
+    with open_report(directory, name) as folder:
+        return folder.read(name)
+
+
+def open_report(directory: Path, name: str) -> Folder:
+    """A report directory; name: the file that is wanted of it first, for a message. Raises FileError."""
     try:
-        with Folder(directory) as folder:
-            return folder.read(name)
+        return Folder(directory)
     except OSError as error:
         raise FileError(f"{directory / name}: cannot read it: {why(error)}") from error

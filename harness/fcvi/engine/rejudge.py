@@ -6,8 +6,7 @@ the same; a trace that the case no longer fits gives ``error``, for nothing foll
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 from fcvi import __version__
 from . import pics as pics_module, runner
@@ -16,6 +15,7 @@ from .deviation import MOST, Deviation
 from .player import PlayerDut
 from .evidence import FOLDER, RUN, EvidenceError, load_run, load_traces
 from .files import FileError, damage
+from .folder import Place
 from .pics import PicsError
 from .pixit import Pixit
 from .protocol import in_force, put_in_force
@@ -24,16 +24,18 @@ from .select import far_side, select
 from .target import recorded
 
 
-def opened(directory: Path) -> dict[str, Any]:
+def opened(directory: Place) -> dict[str, Any]:
     """The evidence of a run; the book that judged the run is in force from now on. Raises FileError."""
     run = load_run(directory)
     put_in_force(recorded(run, directory / FOLDER / RUN))
     return run
 
 
-def rejudge(directory: Path) -> RunReport:
-    """The report of the run whose evidence is in the directory. Raises FileError when there is none to speak of."""
-    run = opened(directory)
+def rejudge(directory: Place, run: Optional[dict[str, Any]] = None) -> RunReport:
+    """The report of the run whose evidence is in the directory. run: what `opened` gave, where something else was made of it as
+    well. Raises FileError when there is none to speak of.
+    """
+    run = opened(directory) if run is None else run
     try:
         return _rejudge(directory, run)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -43,7 +45,7 @@ def rejudge(directory: Path) -> RunReport:
 _MOST_NAMES = 12
 
 
-def strayed(run: Mapping[str, Any], directory: Path) -> list[str]:
+def strayed(run: Mapping[str, Any], directory: Place) -> list[str]:
     """What the list of cases is other than what was selected, in words: a case that is gone shows, and one that was added.
 
     run: as `opened` gives it, with the cases of --cases in force. Raises FileError where the selection cannot be read.
@@ -111,7 +113,7 @@ def _check_shape(run: dict[str, Any]) -> None:
             raise ValueError("cases: slower is out of range")
 
 
-def _rejudge(directory: Path, run: dict[str, Any]) -> RunReport:
+def _rejudge(directory: Place, run: dict[str, Any]) -> RunReport:
     dut, catalogue = run["dut"], runner.load_catalogue()
     _check_shape(run)
     report = RunReport(
@@ -153,7 +155,7 @@ def _shard(of: list[Any]) -> tuple[int, int]:
     return int(number), int(parts)
 
 
-def rejudge_case(directory: Path, ident: str) -> Result:
+def rejudge_case(directory: Place, ident: str) -> Result:
     """The result of one case of the run. Raises FileError."""
     run = opened(directory)
     levels = runner.load_catalogue().levels
@@ -167,12 +169,12 @@ def rejudge_case(directory: Path, ident: str) -> Result:
         raise EvidenceError(f"{directory / FOLDER / RUN}: damaged: {damage(error)}") from error
 
 
-def judged(directory: Path, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant) -> Result:
+def judged(directory: Place, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant) -> Result:
     """The result of one case of a run that was loaded. Raises KeyError, TypeError and the like where run.json is damaged."""
     return _case(directory, run, entry, case, variant, runner.load_catalogue().levels)
 
 
-def _pics(run: dict[str, Any], directory: Path) -> dict[str, Any]:
+def _pics(run: dict[str, Any], directory: Place) -> dict[str, Any]:
     """The items by which cases apply: with a second device those of both. Raises PicsError."""
     where = str(directory / FOLDER / RUN)
     pics = pics_module.complete(run["dut"]["pics"], where)
@@ -180,7 +182,7 @@ def _pics(run: dict[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def _case(
-    directory: Path, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant, levels: dict[str, str]
+    directory: Place, run: dict[str, Any], entry: dict[str, Any], case: CaseInfo, variant: Variant, levels: dict[str, str]
 ) -> Result:
     ident = case.variant_id(variant)
     if entry.get("not_run") == Verdict.ERROR.value:

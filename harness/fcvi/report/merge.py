@@ -13,7 +13,7 @@ from typing import Any, Mapping, Sequence
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
 from fcvi.engine.files import FileError, damage, encoded, parse_json
-from fcvi.engine.folder import Folder
+from fcvi.engine.folder import Folder, open_report
 from fcvi.engine.protocol import put_in_force
 from fcvi.engine.rejudge import strayed
 from fcvi.engine.strict import twice
@@ -25,6 +25,7 @@ _SAME = {
     "given": "options", "select": "selection", "lab": "laboratory ([lab])", "item": "item ([item])",
     "commit": "commit of the suite", "against": "device at the far side",
 }  # fmt: skip
+_RUN = f"{evidence.FOLDER}/{evidence.RUN}"
 _MOST_MISSING = 12  # parts that are named
 
 
@@ -78,11 +79,12 @@ def _check(run: dict[str, Any]) -> None:
         raise ValueError("a case has no name")
 
 
-def merge(out: Path, directories: Sequence[Path]) -> None:
-    """Write the evidence of the whole run into out, which must be new or empty. What the parts waived counts again:
-    whoever judges the whole names what does not. Raises FileError and OSError.
+def merge(stack: ExitStack, out: Path, directories: Sequence[Path]) -> Folder:
+    """Write the evidence of the whole run into out, which must be new or empty, and keep it: it and the parts are open until the
+    stack is. What the parts waived counts again: whoever judges the whole names what does not. Raises FileError and OSError.
     """
-    parts = [(path, evidence.load_run(path)) for path in directories]
+    folders = [(path, stack.enter_context(open_report(path, _RUN))) for path in directories]
+    parts = [(path, evidence.load_run(folder)) for path, folder in folders]
     for path, run in parts:
         try:
             _check(run)
@@ -93,21 +95,20 @@ def merge(out: Path, directories: Sequence[Path]) -> None:
         _same(parts)
         run = _joined(parts)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError(f"{directories[0] / evidence.FOLDER / evidence.RUN} or another part: damaged: {damage(error)}") from error
-    with ExitStack() as stack:
-        whole = stack.enter_context(Folder(out, ours=True))
-        if whole.names():
-            raise FileError(f"{out}: not empty; the joined report needs a directory of its own")
-        logs = []
-        for path, part in parts:
-            folder = stack.enter_context(Folder(path))
-            for case in part["cases"]:
-                if "not_run" not in case:
-                    name = f"{evidence.FOLDER}/{evidence.stem(case['id'])}.jsonl"
-                    whole.write(name, folder.read(name))
-            logs.append(folder.read("dut.log") if "dut.log" in folder.names() else b"")
-        whole.write("dut.log", b"".join(logs))
-        whole.write(f"{evidence.FOLDER}/{evidence.RUN}", encoded(json.dumps(run, indent=1) + "\n"))
+        raise FileError(f"{parts[0][0] / evidence.FOLDER / evidence.RUN} or another part: damaged: {damage(error)}") from error
+    whole = stack.enter_context(Folder(out, ours=True))
+    if whole.names():
+        raise FileError(f"{out}: not empty; the joined report needs a directory of its own")
+    logs = []
+    for (_, folder), (_, part) in zip(folders, parts):
+        for case in part["cases"]:
+            if "not_run" not in case:
+                name = f"{evidence.FOLDER}/{evidence.stem(case['id'])}.jsonl"
+                whole.write(name, folder.read(name))
+        logs.append(folder.read("dut.log") if "dut.log" in folder.names() else b"")
+    whole.write("dut.log", b"".join(logs))
+    whole.write(_RUN, encoded(json.dumps(run, indent=1) + "\n"))
+    return whole
 
 
 def _joined(parts: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:

@@ -87,11 +87,15 @@ def _check(folder: Folder, key: Optional[Path], again: bool, said: Optional[byte
     data = folder.read(JSON)
     certified = canonical.loads(data, str(folder.path / JSON))
     hashes = _hashes(certified, folder.path / JSON)
-    run = _put_in_force(folder)
     result = Check(str(certified.get("outcome"))[:40], hashlib.sha256(data).hexdigest())
     actual = _files(folder, hashes, result)
     if said is not None:
         actual[manifest.NAME] = hashlib.sha256(said).hexdigest()
+    # what comes from here on is read of the files whose hashes these are, and of no others
+    folder.hold(actual, {JSON: data} if said is None else {JSON: data, manifest.NAME: said})
+    if actual.get(JSON) != result.sha256 and JSON not in result.changed:
+        result.changed.append(JSON)
+    run = _put_in_force(folder)
     result.files = len(hashes)
     spoilt = {*result.changed, *result.missing}
     result.unjudged = _foreign(certified, run)
@@ -281,8 +285,9 @@ def _judged_again(folder: Folder, actual: dict[str, str]) -> list[str]:
     from . import certificate_files, derived
 
     try:
-        found = strayed(opened(folder.path), folder.path)
-        report = rejudge(folder.path)
+        run = opened(folder)
+        found = strayed(run, folder)
+        report = rejudge(folder, run)
         files = dict(derived(report))
         files |= certificate_files(folder, report, files)
     except FileError as error:

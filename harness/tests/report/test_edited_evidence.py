@@ -13,8 +13,11 @@ from typing import Any, Callable
 
 import pytest
 
-from fcvi.commands import fuzz
+from conformance import register_all
+from fcvi import cli
+from fcvi.commands import fuzz, judge
 from fcvi.random import write
+from fcvi.report import merge
 from fcvi.report.words import requoted
 
 from ..conftest import FCVI, fcvi
@@ -152,6 +155,54 @@ def test_parts_waive_nothing_in_the_whole_and_copy_no_link(parts: Path, tmp_path
     done = fcvi("report", "merge", "--out", str(tmp_path / "out"), str(tmp_path / "p/1"), str(tmp_path / "p/2"))
     assert done.returncode == 2 and "is a link" in done.stderr
     assert not (tmp_path / "out/dut.log").exists() or "mine" not in (tmp_path / "out/dut.log").read_text()
+
+
+def _exchanged(monkeypatch: pytest.MonkeyPatch, of: Any, name: str, exchange: Callable[[], object]) -> None:
+    """Somebody exchanges what is in the directory as soon as this function was called."""
+    work = getattr(of, name)
+
+    def then(*words: Any) -> Any:
+        found = work(*words)
+        exchange()
+        return found
+
+    monkeypatch.setattr(of, name, then)
+
+
+def test_the_traces_of_a_part_are_those_of_its_run(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another part gets its name when item, laboratory, PICS and PIXIT were compared."""
+    register_all()
+    shutil.copytree(parts, tmp_path / "p")
+    shutil.copytree(parts / "2", tmp_path / "other")
+    for trace in (tmp_path / "other/evidence").glob("*.jsonl"):
+        trace.write_text("other\n")
+
+    def exchange() -> None:
+        (tmp_path / "p/2").rename(tmp_path / "first")
+        (tmp_path / "other").rename(tmp_path / "p/2")
+
+    _exchanged(monkeypatch, merge, "_same", exchange)
+    cli.main(["report", "merge", "--quiet", "--out", str(tmp_path / "out"), str(tmp_path / "p/1"), str(tmp_path / "p/2")])
+    traces = list((tmp_path / "out/evidence").glob("*.jsonl"))
+    assert traces and not [trace.name for trace in traces if trace.read_text() == "other\n"]
+
+
+def test_the_run_whose_list_of_cases_is_whole_is_judged(
+    report: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run without its failures has the place of the run when the list was compared with the selection."""
+    register_all()
+    gone, less = set(failing(report)), report.with_name("less")
+    shutil.copytree(report, less)
+    edit(less, lambda d: d.update(cases=[c for c in d["cases"] if c["id"] not in gone]))
+
+    def exchange() -> None:
+        for name in ("evidence/run.json", *(one.name for one in less.iterdir() if one.is_file())):
+            (less / name).replace(report / name)
+
+    _exchanged(monkeypatch, judge, "strayed", exchange)
+    assert cli.main(["judge", "--quiet", str(report)]) == 1
+    assert "differs from what the evidence gives" in capsys.readouterr().err
 
 
 # ---- programs ----

@@ -16,6 +16,7 @@ import pytest
 
 from conformance import register_all
 from fcvi import cli
+from fcvi.engine import rejudge
 from fcvi.engine.files import LARGEST, FileError
 from fcvi.engine.folder import Folder
 from fcvi.report import canonical, certificate, manifest, verify
@@ -481,6 +482,77 @@ def test_what_was_judged_is_signed(when: str, report: Path, keys: Path, monkeypa
     (report / manifest.NAME).write_bytes(true)
     with Folder(report) as folder:
         assert (manifest.check(folder, keys / "lab.pub") == "") == (when == "after"), "nothing else is ever signed"
+
+
+def _meanwhile(monkeypatch: pytest.MonkeyPatch, of: Any, name: str, begin: Callable[[], object], end: Callable[[], object]) -> None:
+    """Somebody who can write into the directory does something just before this function, and takes it back behind it."""
+    work = getattr(of, name)
+
+    def between(*words: Any, **said: Any) -> Any:
+        begin()
+        try:
+            return work(*words, **said)
+        finally:
+            end()
+
+    monkeypatch.setattr(of, name, between)
+
+
+@pytest.mark.parametrize("how", ["trace", "directory"])
+def test_evidence_that_is_there_only_while_it_is_judged_is_not_signed(
+    how: str, report: Path, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace that gives no verdict has its hash in the certificate; the one that gives the verdict lies there for a moment."""
+    (report / manifest.SIGNATURE).unlink()
+    aside, true = report.with_name("aside"), report.with_name("true")
+    shutil.copytree(report, true)
+    trace = next(p for p in sorted((report / "evidence").glob("*.jsonl")) if p.read_bytes().count(b"\n") > 9)
+    good, bad = trace.read_bytes(), trace.read_bytes().splitlines(keepends=True)[0]
+    trace.write_bytes(bad)
+    rebuild(report)
+    assert verify.check(report, again=False).holds(), "the forgery is complete"
+    if how == "trace":
+        _meanwhile(monkeypatch, rejudge, "rejudge", lambda: trace.write_bytes(good), lambda: trace.write_bytes(bad))
+    else:
+        def there() -> None:
+            report.rename(aside)
+            true.rename(report)
+
+        def back() -> None:
+            report.rename(true)
+            aside.rename(report)
+
+        _meanwhile(monkeypatch, rejudge, "rejudge", there, back)
+    assert cli.main(["certify", "sign", str(report), "--sign", str(keys / "lab")]) == 1
+    assert not (report / manifest.SIGNATURE).exists()
+
+
+def test_a_manifest_that_is_there_only_while_its_signature_is_checked_is_not_the_reports(
+    report: Path, keys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = report / manifest.NAME
+    true = name.read_bytes()
+    in_json("evidence/run.json", lambda d: d["lab"].update(name="Another House"))(report)
+    other = name.read_bytes()
+    assert verify.check(report).holds(), "the forgery is complete"
+    _meanwhile(monkeypatch, manifest, "check", lambda: name.write_bytes(true), lambda: name.write_bytes(other))
+    status = cli.main(["certify", "--verify", str(report), "--key", str(keys / "lab.pub")])
+    told = capsys.readouterr()
+    assert status == 2 and "somebody changed it while it was judged" in told.err and "signed with the key" not in told.out
+
+
+def test_a_certificate_that_is_there_only_while_it_is_hashed_is_not_what_was_signed(
+    report: Path, keys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of another suite, whose verdicts nobody gives again."""
+    monkeypatch.setattr(verify, "commit", lambda: "0" * 40)
+    name = report / "certificate.json"
+    true = name.read_bytes()
+    other = canonical.dumps({**load(report), "outcome": "conformant"})
+    name.write_bytes(other)
+    _meanwhile(monkeypatch, verify, "_files", lambda: name.write_bytes(true), lambda: name.write_bytes(other))
+    status = cli.main(["certify", "--verify", str(report), "--key", str(keys / "lab.pub")])
+    assert status == 1 and "changed: certificate.json\n" in capsys.readouterr().out
 
 
 def test_a_tool_that_does_not_answer_is_one_line(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
