@@ -17,7 +17,7 @@ _GRAVEST = (2, 3, 1, 4, 0)  # of several statuses
 
 
 def failed_in(place: Path) -> list[str]:
-    """The cases of an earlier run that did not pass: a report directory or its report.json. Raises FileError."""
+    """The terms of --select for what did not pass in an earlier run: a report directory or its report.json. Raises FileError."""
     file = place / "report.json" if place.is_dir() else place
     data = read_json(file)
     try:
@@ -26,11 +26,14 @@ def failed_in(place: Path) -> list[str]:
         found = [str(r["id"]) for r in data["results"] if r["verdict"] in _FAILED]
     except (KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{file}: not a report.json of this version of fcvi") from error
-    known = {ident for case in load_cases() for ident in case.variant_ids()}
+    cases, failed = load_cases(), set(found)
+    known = {ident for case in cases for ident in case.variant_ids()}
     strange = next((ident for ident in found if ident not in known), None)
     if strange is not None:
         raise FileError(f"{file}: this suite has no case {strange[:80]}")
-    return found
+    # the id of a case is that of its plain variant, too, and as a term names the other ones as well
+    others = [ident for case in cases if case.id in failed for ident in case.variant_ids() if ident not in failed]
+    return found + [f"not {ident}" for ident in others]
 
 
 def several(args: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -> int:

@@ -205,6 +205,15 @@ def test_what_failed_is_run_again(failing: Path, passing: Path, tmp_path: Path) 
     assert fcvi("run", "--rerun-failed", str(failing), "--select", "D.R1").returncode == 2
 
 
+def test_what_passed_beside_a_failure_of_its_case_is_not_run_again(tmp_path: Path) -> None:
+    """C.R8 names its plain variant and, as a term of --select, C.R8/class2 as well."""
+    old = tmp_path / "report.json"
+    old.write_text(json.dumps({"results": [{"id": "C.R8", "verdict": "fail"}, {"id": "C.R8/class2", "verdict": "pass"}]}))
+    done = fcvi("run", "--quiet", "--rerun-failed", str(old), "--formats", "json", "--report", str(tmp_path / "r"))
+    assert done.returncode == 0, done.stderr
+    assert [r["id"] for r in json.loads((tmp_path / "r/report.json").read_text())["results"]] == ["C.R8"]
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_run_ends_with_the_first_failure_that_counts(jobs: str, failing: Path, tmp_path: Path) -> None:
     place = tmp_path / "r"
