@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     if args.verify is not None:
         return verify(args)
     if args.action not in (None, "sign"):
-        raise UsageError(f"certify {args.action}: only sign stands behind certify{near(args.action, ('sign',))}; "
+        offered = near(args.action, ("sign", "--verify", "--resume"))
+        raise UsageError(f"certify {args.action}: only sign stands behind certify{offered}; "
                          "see `fcvi certify --help`")  # fmt: skip
     if args.action is not None:
         if args.signed is None or args.sign is None:
@@ -167,6 +168,8 @@ def _tell_of_strangers(directory: Path) -> None:
 
 def verify(args: argparse.Namespace) -> int:
     """Compare and say what differs, by name."""
+    if args.verify.exists() and not args.verify.is_dir():
+        raise UsageError(f"--verify {args.verify}: is no directory; name the one that has the certificate")
     try:
         found = verification.check(args.verify, args.key)
     except (FileError, OSError, subprocess.SubprocessError) as error:

@@ -28,6 +28,8 @@ _INVALID_PARAMS = -32602
 class ControlStream(RpcDut):
     """The client of the DUT protocol without its frames and its clock."""
 
+    option = "--agent"
+
     def fileno(self) -> int:
         """Readable when a line may have arrived."""
         return self._stream.fileno()

@@ -40,10 +40,11 @@ _NOTIFICATIONS = ("frame", "completion", "error", "state", "notify", "log")
 class Stream:
     """Lines to and from a process or socket, never blocking for longer than told."""
 
-    def __init__(self, spec: str, log: Optional[int], budget: Optional[Budget] = None) -> None:
+    def __init__(self, spec: str, log: Optional[int], budget: Optional[Budget] = None, option: str = "--dut") -> None:
         self._keeper: Optional[Keeper] = None
         self._socket: Optional[socket.socket] = None
         self._budget = budget or Budget(Limits())
+        self._option = option
         kind, _, rest = spec.partition(":")
         if kind == "exec":
             self._start(rest, log)
@@ -58,13 +59,13 @@ class Stream:
         try:
             words = shlex.split(command)
         except ValueError as error:
-            raise AttachError(f"--dut exec:{command}: cannot split the command: {error}") from error
+            raise AttachError(f"{self._option} exec:{command}: cannot split the command: {error}") from error
         if not words:
-            raise AttachError("--dut exec: names no command")
+            raise AttachError(f"{self._option} exec: names no command")
         try:
             self._keeper = Keeper(words, log, self._budget.limits.log_mb * 1_000_000)
         except OSError as error:
-            raise NotReached(f"--dut exec:{command}: cannot start it: {why(error)}") from error
+            raise NotReached(f"{self._option} exec:{command}: cannot start it: {why(error)}") from error
         self._in, self._out = self._keeper.source, self._keeper.sink
 
     def _connect(self, spec: str, kind: str, rest: str) -> None:
@@ -83,11 +84,11 @@ class Stream:
                 self._socket = socket.create_connection((host.strip("[]"), number), timeout=10)
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except UnicodeError as error:
-            raise AttachError(f"--dut {spec}: cannot connect: no host has such a name") from error
+            raise AttachError(f"{self._option} {spec}: cannot connect: no host has such a name") from error
         except (ValueError, OverflowError) as error:
-            raise AttachError(f"--dut {spec}: cannot connect: {why(error)}") from error
+            raise AttachError(f"{self._option} {spec}: cannot connect: {why(error)}") from error
         except OSError as error:
-            raise NotReached(f"--dut {spec}: cannot connect: {why(error)}") from error
+            raise NotReached(f"{self._option} {spec}: cannot connect: {why(error)}") from error
         self._in = self._out = self._socket.fileno()
 
     def fileno(self) -> int:
@@ -213,6 +214,7 @@ def token_of(spec: str) -> tuple[str, Optional[str]]:
 class RpcDut(Dut):
     """A DUT behind a stream."""
 
+    option = "--dut"  # that names it on the command line
     _token: Optional[str] = None
     _beside: Optional[int] = None  # the descriptor of another device at the link
 
@@ -247,7 +249,7 @@ class RpcDut(Dut):
 
     def _open(self) -> Stream:
         spec, self._token = token_of(self.spec)
-        return Stream(spec, self._log, self._budget)
+        return Stream(spec, self._log, self._budget, self.option)
 
     def _hello(self) -> None:
         token = {} if self._token is None else {"token": self._token}

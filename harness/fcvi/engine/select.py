@@ -6,6 +6,7 @@ import fnmatch
 from typing import Mapping
 
 from .case import CaseInfo, Variant
+from .catalogue import load_requirements
 from .words import UsageError, near
 
 
@@ -58,7 +59,7 @@ def selected(cases: list[CaseInfo], expression: str | None) -> Chosen:
     for term, negated in found_terms:
         matching = _matching(names, term)
         if not matching:
-            raise SelectionError(f"--select: no case matches {term!r}{near(term, names)}; `fcvi list` shows what there is")
+            raise SelectionError(f"--select: no case matches {term!r}{near(term, names)}; {_instead(term)}")
         found = {i for name in matching for i in names[name]}
         if negated:
             unwanted |= found
@@ -92,6 +93,13 @@ def _terms(expression: str) -> list[tuple[str, bool]]:
             raise SelectionError(f"--select: cannot read the term {raw.strip()!r}; use ids, globs, tag:NAME, not ...")
         found.append((words[-1], negated))
     return found
+
+
+def _instead(term: str) -> str:
+    """Where the cases are named that somebody wants who wrote this term."""
+    if term in {r.id for r in load_requirements()}:
+        return f"it is a requirement, and `fcvi show {term}` names its cases"
+    return "`fcvi list` shows what there is"
 
 
 def _names(case: CaseInfo, variant: Variant) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Iterable, Mapping, Sequence
 
 from .attachment import AttachError, Dut
@@ -112,7 +113,8 @@ def parse(spec: str, asked: Sequence[Asked] = (), option: str = "--dut") -> Targ
     kind, _, rest = spec.partition(":")
     books = serving(kind)
     if not books:
-        raise AttachError(f"{option} {spec}: unknown attachment{near(kind, _kinds())}; use {kinds_of(registered())}")
+        offered = f" (did you mean exec:{spec}?)" if Path(spec).is_file() else near(kind, _kinds())
+        raise AttachError(f"{option} {spec}: unknown attachment{offered}; use {kinds_of(registered())}")
     if spec == f"{_REFERENCE}:":
         raise AttachError(f"{option} {spec}: names no book; write {_REFERENCE} alone, or {_REFERENCE}:{books[-1].book}")
     if kind in _OF_STREAMS and not rest:

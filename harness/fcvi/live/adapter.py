@@ -84,6 +84,8 @@ def carries_of(said: Any) -> Carries:
 class Adapter(ControlStream):
     """The client of the adapter protocol."""
 
+    option = "--frames"
+
     def _hello(self) -> None:
         token = {} if self._token is None else {"token": self._token}
         answer = self._call("hello", {"frames": VERSION, **token}, self._timeout_s * 4)

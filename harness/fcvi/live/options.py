@@ -56,7 +56,10 @@ def parse(spec: str, option: str) -> LiveOptions:
 
 
 def _mac(value: str) -> bytes:
-    octets = bytes.fromhex(value.replace(":", "").replace("-", ""))
+    try:
+        octets = bytes.fromhex(value.replace(":", "").replace("-", ""))
+    except ValueError:
+        octets = b""
     if len(octets) != 6 or octets[0] & 1:
         raise ValueError("not the Ethernet address of one station, like 0e:fc:00:01:02:00")
     return octets

@@ -82,6 +82,8 @@ def load(word: str) -> Named:
     """[NAME=]PATH of the command line. Raises FileError."""
     name, equals, path = word.partition("=")
     if equals and name and not Path(word).exists():
+        if not path:
+            raise FileError(f"{word}: names no report; write NAME=DIR")
         return Named(printable(name), diff.load(Path(path)))
     run = diff.load(Path(word))
     known = f"{run.about.get('dut.implementation', '')} {run.about.get('dut.version', '')}".strip()

@@ -95,6 +95,26 @@ run --revision 2008 | 2 | 2007
 run --dut= | 2 | unknown attachment
 run --dut exce:foo | 2 | did you mean exec?
 run --dut ref:2008 | 2 | there are ref:fcvi
+run --dut D/text.txt | 2 | did you mean exec:D/text.txt?
+run --dut api --agent exec:/none/here | 3 | fcvi: --agent exec:/none/here: cannot start it
+run --dut fcoe:lo,mac=zz | 2 | not the Ethernet address of one station
+run --dut fcoe:lo,role | 2 | 'role' is not OPTION=VALUE
+run --dut exec:D/text.txt --select D.R1 | 3 | Permission denied
+run --dut unix: | 2 | write unix:PATH
+run --dut tcp:127.0.0.1:99999 | 2 | '99999' is no port
+run --select FCVI-5.3.2-01 | 2 | `fcvi show FCVI-5.3.2-01` names its cases
+run --select d.r1 | 2 | did you mean D.R1?
+run --verbos | 2 | did you mean --verbose?
+certify verify D/certified | 2 | did you mean --verify?
+certify --verify D/text.txt | 2 | D/text.txt: is no directory
+certify --times 2 | 2 | unrecognized arguments: --times
+certify sign D/kept --sign D/key | 2 | no report directory with a certificate.json
+judge D/run | 2 | not the evidence of a run
+report html D/kept | 2 | there are diff, merge, github, matrix
+report matrix --out D/new a= b= | 2 | a=: names no report
+report diff D/kept D/kept | 2 | not a report of fcvi
+decode --frames 3-1 D/half.pcap | 2 | is no range
+decode --filter ( D/half.pcap | 2 | column 2
 run --dut exec: | 2 | exec:
 run --dut tcp:127.0.0.1 | 2 | tcp:
 run --dut tcp:127.0.0.1:port | 2 | no port
