@@ -4,7 +4,8 @@
  * program CAP_NET_RAW (setcap cap_net_raw=ep), and execution to whom it may serve; the suite itself then
  * needs no capability. The socket that goes out takes in FCoE, FIP and LLDP of this interface only, and its
  * filter is locked. What it sends the kernel does not bind: whoever has the socket can send any frame on any
- * interface of the network namespace. Nothing of the environment is read. */
+ * interface of the network namespace, and make any of them promiscuous while the socket is open.
+ * Nothing of the environment is read. */
 #include <errno.h>
 #include <linux/filter.h>
 

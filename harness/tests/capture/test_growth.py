@@ -17,7 +17,7 @@ import pytest
 from conformance import register_all
 from fcvi.capture.hexdump import HexError, frames_of
 from fcvi.dut.endpoint import Session
-from fcvi.engine import deviation, filters, strict
+from fcvi.engine import declaration, deviation, filters, strict
 from fcvi.engine.case import load_cases
 from fcvi.engine.deviation import Deviation
 from fcvi.engine.evidence import load_trace
@@ -25,7 +25,7 @@ from fcvi.engine.files import FileError
 from fcvi.engine.results import Result, RunReport, Verdict
 from fcvi.engine.select import select
 from fcvi.learn import mealy
-from fcvi.report import canonical, diff, manifest
+from fcvi.report import canonical, diff, manifest, waive
 
 from ..conftest import FCVI, ROOT
 from ..vitcp import vitcp_conversations
@@ -274,3 +274,43 @@ def test_keys_that_people_write_are_read() -> None:
     with pytest.raises(ValueError, match="more than the"):
         strict.toml(b"#" * (9 << 20))
     assert json.loads("{}") == strict.loads("{}")
+
+
+def _text(n: int) -> Callable[[], object]:
+    text = " " * (n - 1) + "0"
+    return lambda: strict.loads(text)
+
+
+def _declared(n: int) -> Callable[[], object]:
+    place = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name), "pics.toml")
+    place.write_text('[[deviation]]\ncase = "*"\nreason = "x"\n' * n)
+    return lambda: declaration.load(place, [])
+
+
+def _quarantined(n: int) -> Callable[[], object]:
+    place = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name), "quarantine.toml")
+    place.write_text('[[quarantine]]\ncase = "a"\nreason = "x"\nuntil = 2999-01-01\n' * n)
+    return lambda: waive.load_quarantine(place, ["a"], [])
+
+
+_HUNDRED = '{"op":"advance","us":0,"now":0,"idle":99}'
+#: What the threat model promises that is taken at most, and what is said of one more.
+MOST: dict[str, tuple[int, Callable[[int], Callable[[], object]], str]] = {
+    "characters of JSON": (64 << 20, _text, "are read of JSON"),
+    "bytes of TOML": (8 << 20, lambda n: _toml("#" * n), "are read of a file of TOML"),
+    "deviations": (1000, _declared, "1001 deviations are more"),
+    "entries of a quarantine": (1000, _quarantined, "1001 entries are more"),
+    "patterns": (1000, lambda n: lambda: select(load_cases(), ",".join(["D*"] * n)), "more than 1000 patterns"),
+    "states of a machine": (1000, lambda n: lambda: mealy.Mealy.from_json(_machine(n), "x"), "1001 states are more"),
+    "operations of a trace": (1_000_000, lambda n: _trace(_HUNDRED)(-(-n // 100)), "more than 1000000 operations"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_so_much_is_taken_and_no_more(name: str) -> None:
+    most, make, words = MOST[name]
+    if name == "operations of a trace":  # whose head is one
+        most -= 100
+    make(most)()
+    with pytest.raises((ValueError, FileError), match=words):
+        make(most + 1)()
