@@ -120,6 +120,26 @@ START_TEST(who_acknowledges_a_name_of_the_originator_is_innocent)
 }
 END_TEST
 
+/* 5.8.1: RESP1 names 8001h, an ACK of B that the capture may have twice names 8002h, and RESP2 repeats one of
+ * the two. Which of them is of this Exchange is not known, so neither is wrong. */
+START_TEST(an_rx_id_that_two_frames_tell_differently_is_not_known)
+{
+    for (unsigned second = 0; second < 2; second++) {
+        struct stream s = stream();
+        s.sof_i = FCVI_SOF_I2;
+        setup(&s, 0x1001, 7, HA, HB, 1);
+        struct made *f = frame(&s, 0xC0, B, A, 0, CONTEXT | FIRST | END | INITIATIVE | 0x400000, 0x1001, 0);
+        put(f->bytes, AT_SEQ_ID, 1, s.frame[0].bytes[AT_SEQ_ID]);
+        put(f->bytes, AT_RX_ID, 2, 0x8002);
+        insert_copy(&s, s.count, 3);
+        s.count--;
+        if (second)
+            put(s.frame[3].bytes, AT_RX_ID, 2, 0x8002);
+        expect(&s, WHOLE & ~(unsigned)FCVI_TRUST_ONCE, NULL, 0, "RESP2 with one of two names");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("monitor innocent");
@@ -129,6 +149,7 @@ int main(void)
     tcase_add_test(t, a_handle_that_nobody_gave_is_a_breach);
     tcase_add_test(t, an_end_that_is_not_marked_is_an_end);
     tcase_add_test(t, who_acknowledges_a_name_of_the_originator_is_innocent);
+    tcase_add_test(t, an_rx_id_that_two_frames_tell_differently_is_not_known);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_ENV);

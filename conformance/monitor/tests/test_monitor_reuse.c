@@ -127,6 +127,17 @@ START_TEST(ids_of_failed_setups_rest)
 }
 END_TEST
 
+/* 8.5.3 is about a setup that its originator gives up: here the responder aborts it. */
+START_TEST(an_id_rests_only_after_an_abort_by_its_originator)
+{
+    struct stream s = stream();
+    request(&s, A, 0x1001, 7, HA, CLIENT_SERVER);
+    frame(&s, 0x81, B, A, 0, CONTEXT | FIRST | LAST | END, 0x1001, 0);
+    request(&s, A, 0x1002, 7, HA + 1, CLIENT_SERVER);
+    expect(&s, WHOLE, NULL, 0, "the ID of a setup that the responder aborted");
+}
+END_TEST
+
 /* Requests of A and B that cross, frames 1 and 2; A has the higher Port_Name unless told otherwise. */
 static struct stream crossing(uint64_t name_a, uint64_t name_b)
 {
@@ -489,6 +500,7 @@ int main(void)
     tcase_add_test(t, a_message_shows_life);
     tcase_add_test(t, handles_rest_until_a_disconnect_was_answered);
     tcase_add_test(t, ids_of_failed_setups_rest);
+    tcase_add_test(t, an_id_rests_only_after_an_abort_by_its_originator);
     tcase_add_test(t, of_two_peers_one_accepts);
     tcase_add_test(t, the_lower_peer_waits_for_its_answer);
     tcase_add_test(t, peers_of_one_name_do_not_connect);

@@ -558,6 +558,26 @@ START_TEST(an_answer_goes_on_from_an_iu_that_has_overtaken)
 }
 END_TEST
 
+/* All that follows the first IU overtakes it: the answer goes on from the last of them (R06). */
+START_TEST(an_answer_goes_on_from_the_last_of_two_that_have_overtaken)
+{
+    for (uint16_t count = 3; count < 5; count++) {
+        struct stream s = connected1(RECEPTION);
+        more(&s, 0, 2, 0, 1, 8);
+        more(&s, 0, 2, INITIATIVE | END, 2, 16);
+        request(&s, 0, 2, 0, 0);
+        counts(response(&s, 8, 2, 0), count, 0);
+        struct verdict v;
+        judge1(&v, &s, WHOLE);
+        bool told = false;
+        for (unsigned i = 0; i < v.found.count; i++)
+            told |= strcmp(v.list[i].what.requirement, "REV1-5.6.5-01") == 0;
+        ck_assert_msg(told == (count == 4), "SEQ_CNT %u", count);
+        free_verdict(&v);
+    }
+}
+END_TEST
+
 START_TEST(what_comes_twice_accuses_nobody)
 {
     for (unsigned number = 1; number <= 11; number++) {
@@ -702,6 +722,7 @@ int main(void)
     tcase_add_loop_test(tc, each_breach_is_found_in_its_frame, 0, (int)(sizeof changes / sizeof changes[0]));
     tcase_add_test(tc, a_setup_without_pref_is_before_the_connection);
     tcase_add_test(tc, an_answer_goes_on_from_an_iu_that_has_overtaken);
+    tcase_add_test(tc, an_answer_goes_on_from_the_last_of_two_that_have_overtaken);
     tcase_add_test(tc, the_setup_has_its_order);
     tcase_add_test(tc, a_disconnect_begins_an_exchange);
     tcase_add_loop_test(tc, the_codes_of_the_arbitration_fit_the_addresses, 0, 10);
