@@ -171,6 +171,14 @@ def test_a_mistake_is_named_by_its_row(name: str) -> None:
     assert named_by(name)
 
 
+def test_a_vi_that_was_called_must_be_able_to_call() -> None:
+    """What was accepted and ended with VipDisconnect asks for a Connection of its own, in the case that accepted it."""
+    chosen = [(case, variant) for case in PROTOCOL.cases() if case.id == "TCP.4.1.b" for variant in case.variants]
+    catalogue = load_catalogue()
+    (result,) = run_against(inside((), "role-sticks"), chosen, pixit_for("virtual"), catalogue.levels)
+    assert result.verdict.value == "fail" and "VITCP-4.2-01" in {f.requirement for f in result.findings}
+
+
 DECIDED = list(load_decided_by([PROTOCOL]).values())
 #: For every check. A device that refuses every Connection waits a minute in the cases of its row.
 DECIDED_SOON = [row for row in DECIDED[::7] if row.device != "security-refused"]
