@@ -5,12 +5,13 @@ The signature is a file of its own beside the manifest, so that ``sha256sum --ch
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from fcvi.engine.files import FileError, encoded, read_file
 from fcvi.engine.folder import Folder
@@ -92,10 +93,22 @@ def _refused(how: str, signature: bytes, said: bytes, allowed: str = "") -> str:
     return _why(done) if done.returncode else ""
 
 
+def _is_key(words: Sequence[str]) -> bool:
+    """Whether this is "KIND BASE64 ...". What stands before it in a file of signers (a name, options) is none of a key, and a
+    signature is not bad because of it; nor does a certificate of OpenSSH sign by itself.
+    """
+    try:
+        kind, blob = words[0], base64.b64decode(words[1], validate=True)
+    except (IndexError, ValueError):
+        return False
+    name = kind.encode()
+    return "-cert-" not in kind and blob.startswith(len(name).to_bytes(4, "big") + name)
+
+
 def check(folder: Folder, public: Path) -> str:
     """"" when the manifest is signed with this key, else why it is not. Raises FileError when the key cannot be used."""
     lines = [line for line in _key(public).decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
-    if len(lines) != 1 or len(lines[0].split()) < 2 or "PRIVATE" in lines[0]:
+    if len(lines) != 1 or not _is_key(lines[0].split()):
         raise FileError(f"{public}: not a public key of OpenSSH on one line")
     if not folder.has(SIGNATURE):
         return f"{SIGNATURE} is not there: nobody signed the manifest"

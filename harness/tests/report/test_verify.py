@@ -689,6 +689,29 @@ def test_another_key_is_told(report: Path, keys: Path) -> None:
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "form",
+    ["laboratory {}", "cert-authority {}", 'valid-before="20200101" {}', 'laboratory namespaces="git" {}', "{}\n{}", "ssh-rsa {}"],
+)
+def test_a_line_that_is_more_than_a_key_is_not_a_bad_signature(form: str, certified: Path, keys: Path, tmp_path: Path) -> None:
+    """A line of a file of signers was called a key, and the signature of the laboratory none."""
+    line = (keys / "lab.pub").read_text().strip()
+    (tmp_path / "key").write_text(form.format(line, line) + "\n")
+    with Folder(certified) as folder, pytest.raises(FileError, match="not a public key of OpenSSH on one line"):
+        manifest.check(folder, tmp_path / "key")
+    (tmp_path / "key").write_text(f"# whose it is\n{line}\n")
+    with Folder(certified) as folder:
+        assert manifest.check(folder, tmp_path / "key") == ""
+
+
+def test_a_certificate_of_openssh_is_no_key(certified: Path, keys: Path, tmp_path: Path) -> None:
+    shutil.copy(keys / "lab.pub", tmp_path / "lab.pub")
+    sign = ["ssh-keygen", "-q", "-s", str(keys / "other"), "-I", "laboratory", "-n", "laboratory", str(tmp_path / "lab.pub")]
+    subprocess.run(sign, check=True)
+    with Folder(certified) as folder, pytest.raises(FileError, match="not a public key of OpenSSH on one line"):
+        manifest.check(folder, tmp_path / "lab-cert.pub")
+
+
 def test_the_tools_of_everybody_check_it_too(certified: Path, keys: Path, tmp_path: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", manifest.NAME], cwd=certified, check=True)
     (tmp_path / "allowed").write_text("lab " + (keys / "lab.pub").read_text())
