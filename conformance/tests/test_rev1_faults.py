@@ -19,7 +19,7 @@ from conformance.rev1.book import PROTOCOL
 from conformance.rev1.cases import all_cases
 
 from .rev1_faults import FAULTS, OF_RESP2, and_logo
-from .rev1_faulty import BrokenDut, Fault
+from .rev1_faulty import BrokenDut, Fault, put
 
 LEVELS = {r.id: r.level for r in load_requirements([PROTOCOL])}
 VARIANTS = {c.variant_id(v): (c, v) for c in all_cases() for v in c.variants}
@@ -100,6 +100,41 @@ def test_writes_whose_offsets_begin_again_are_decided_by_their_address(level: st
     case = f"5.2.far/{level}/rdma-write/dut-client/class3/out-of-order"
     result = run_on(BrokenDut(Fault("restart", case, "", out={"WRITE_RQST": edit})), case)
     assert result.verdict is verdict, (result.verdict, result.reason)
+
+
+def _rest_of_discriminators(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """What stands behind DISCRIM_LEN means nothing."""
+    for at in (view.payload_offset + 8, view.payload_offset + 156):
+        used = 20 + int.from_bytes(buf[at + 2 : at + 4], "big")
+        buf[at + used : at + 148] = bytes(n * 13 & 0xFF for n in range(148 - used))
+
+
+def test_the_rest_of_a_discriminator_accuses_nobody() -> None:
+    case = "R1.5.3.3.a/tester-late/local-discriminators-differ"
+    edit = _rest_of_discriminators
+    result = run_on(BrokenDut(Fault("rest", case, "", out={"CONNECT_RQST": edit, "CONNECT_RESP1": edit})), case)
+    assert result.verdict is Verdict.PASS, result.reason
+
+
+def _other_fill(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Fill bytes have no value."""
+    for n in range(int(view.get("FC", "Fill_Bytes"))):
+        buf[-1 - n] = 0xEE
+
+
+@pytest.mark.parametrize("op", ["send", "rdma-write"])
+def test_delimiters_that_are_told_in_some_frames_alone_accuse_nobody(op: str) -> None:
+    """The frame with the fill bytes comes without sof and eof, those before it with them."""
+    case = f"R1.5.4.a/unreliable/class3/{op}/337-bytes"
+    result = run_on(BrokenDut(Fault("fill", case, "", out={"SEND_RQST": _other_fill, "WRITE_RQST": _other_fill})), case)
+    assert result.verdict is Verdict.PASS, result.reason
+
+
+def test_a_read_without_a_length_is_undecided_with_reserved_bytes() -> None:
+    """R04: it reads nothing, and takes nothing."""
+    case = "R1.5.7.2.b/reliable-delivery/reserved-bytes/rdma"
+    result = run_on(BrokenDut(Fault("no-length", case, "", out={"READ_RQST": put("DH", "VI_RMT_TOT_LEN", 0)})), case)
+    assert result.verdict is Verdict.INCONCLUSIVE, result.reason
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -230,8 +230,8 @@ class Tester:
         raw = notification.frame or self._parse(notification.params)
         view = self.decoded(raw, checksum=True)
         entry = self._record("dut", raw, "")
-        if not (raw.sof and raw.eof) and len(raw.data) >= build.HEADER:
-            sof, eof = self._delimiters.of(raw.data)
+        if len(raw.data) >= build.HEADER:
+            sof, eof = self._delimiters.of(raw.data)  # of each frame: a device may tell some, and a later one follows from those
             entry.sof, entry.eof = raw.sof or sof, raw.eof or eof
         entry.time_us = notification.time_us
         number = len(self.trace)
