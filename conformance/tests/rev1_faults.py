@@ -254,6 +254,32 @@ def _flags_of_2007(view: codec.Frame) -> bool:
     return view.get("DH", "VI_FLAGS") == 0x80
 
 
+def _ones(view: codec.Frame) -> bool:
+    return bool(view.get("DH", "VI_RSVD"))
+
+
+def _by_count(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Every frame goes as far behind the first as if all were as long as that one."""
+    if not view.get("FC", "SEQ_CNT"):
+        dut.memory["length"] = len(view.payload)
+    codec.put("FC", "Parameter", buf, view.header("SEQ_CNT") * int(dut.memory["length"]))
+
+
+def _pref_of_the_port(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Once a Connection has used PREF all frames of the port have it."""
+    dut.memory["pref"] = bool(dut.memory.get("pref") or view.get("FC", "PREF"))
+    codec.put("FC", "PREF", buf, int(dut.memory["pref"]))
+
+
+def _note_attributes(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    dut.memory["attributes"] = bytes(buf[view.payload_offset + 304 : view.payload_offset + 332])
+
+
+def _attributes_of_the_request(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """VI_LOC_ATTRS of RESP1 is copied from the request."""
+    buf[view.payload_offset + 304 : view.payload_offset + 332] = dut.memory["attributes"]
+
+
 def _port_name_decides(name: str, higher: bool) -> Fault:
     """A device of 2007 in the arbitration."""
     edit = refusing(5) if higher else accepting
@@ -362,6 +388,11 @@ FAULTS = [
           out={"SEND_RQST": put("FC", "Parameter", 4)}),
     Fault("offset-not-added", _TESTER_WRITES, "REV1-5.6.6-02", into={"WRITE_RQST": only(later_frame, put("FC", "Parameter", 0))}),
     Fault("a-byte-too-early", _TESTER_WRITES, "REV1-5.6.6-02", into={"WRITE_RQST": put("DH", "VI_RMT_VA", lambda va: va - 1)}),
+    Fault("writes-placed-by-count", "R1.6.3.a/unreliable/tester-writes/uneven-frames", "REV1-5.6.6-02",
+          into={"WRITE_RQST": _by_count}),
+    Fault("sends-placed-by-count", "R1.5.4.a/unreliable/tester-cuts/uneven-frames", "FCVI-6.2.1-01", into={"SEND_RQST": _by_count}),
+    Fault("reads-placed-by-count", "R1.6.5.a/reliable-delivery/uneven-frames", "FCVI-6.7.1-02", into={"READ_RESP": _by_count}),
+    Fault("pref-of-the-port", "R1.5.6.2.a/dut-client/unreliable/one-of-two", "REV1-5.6.2-02", out={"*": _pref_of_the_port}),
     # 5.7.2, 5.7.3
     Fault("reserved-flag-of-a-send", _IU_C, "REV1-5.7.2-01", out={"SEND_RQST": put("DH", "VI_FLAGS", lambda f: f | 0x10)}),
     Fault("reserved-flag-of-a-request", _CLIENT, "REV1-5.7.2-01", out={"CONNECT_RQST": put("DH", "VI_FLAGS", lambda f: f | 0x08)}),
@@ -388,6 +419,11 @@ FAULTS = [
           into={"CONNECT_RQST": only(lambda v: bool(v.get("DH", "VI_RSVD")), drop())}),
     Fault("reserved-bytes-of-a-send", "R1.5.7.2.b/dut-client/unreliable/reserved-bytes", "REV1-5.7.3-01",
           into={"SEND_RQST": only(lambda v: bool(v.get("DH", "VI_RSVD")), drop())}),
+    *(Fault(f"reserved-bytes-of-a-{name}", f"R1.5.7.2.b/{level}/reserved-bytes/rdma", "REV1-5.7.3-01",
+            into={kind: only(_ones, drop())})
+      for name, kind, level in (("write", "WRITE_RQST", "unreliable"), ("read", "READ_RQST", "reliable-delivery"),
+                                ("read-resp", "READ_RESP", "reliable-delivery"), ("write-resp", "WRITE_RESP", "reliable-reception"),
+                                ("disconnect-resp", "DISCONNECT_RESP", "unreliable"))),
     # 5.7.4 to 5.7.6
     Fault("rqst-with-a-handle", _CLIENT, "REV1-5.7.4-01", out={"CONNECT_RQST": put("DH", "VI_HANDLE", 0)}),
     Fault("resp1-with-another-handle", _SERVER, "REV1-5.7.4-01", out={"CONNECT_RESP1": put("DH", "VI_HANDLE", 0x4711)}),
@@ -482,6 +518,8 @@ FAULTS = [
           out={"CONNECT_RESP1": put("ATTRS_REV1", "MAX_TRANS_SIZE", 512)}),
     Fault("flags-in-byte-3", "R1.7.2.a/dut-client/unreliable/rdma", "REV1-7.2-04",
           out={"CONNECT_RQST": both(put("ATTRS_REV1", "EnRdmaWr", 0), payload_byte(304 + 3, 2))}),
+    Fault("attributes-of-the-request", "R1.7.2.a/other-rdma", "REV1-7.2-04", into={"CONNECT_RQST": _note_attributes},
+          out={"CONNECT_RESP1": _attributes_of_the_request}),
     Fault("priority-not-told", "R1.7.2.a/dut-client/unreliable/priority", "REV1-B-01", out={"CONNECT_RQST": payload_byte(312, 0)}),
     Fault("priority-told-without-cause", "R1.7.2.a/dut-server/unreliable/plain", "REV1-B-01",
           out={"CONNECT_RESP1": payload_byte(312, 1)}),

@@ -17,7 +17,7 @@ from conformance.fcvi.steps.neighbours import (
 from conformance.rev1.steps.connection import (
     CLIENT, REGISTRY, REJECT, SERVER, Scenario, Setup, attributes, check_refusal, connect, connect_server, create_vi, dut_address,
     dut_host, finish_accept, finish_request, finish_wait, level_of, net_address, originated, send_resp1, send_resp2, send_rqst,
-    start_accept, start_wait, tester_address, tester_host, variants, check_rqst,
+    start_accept, start_wait, tester_address, tester_host, variants, check_attributes, check_rqst,
 )  # fmt: skip
 from conformance.rev1.steps.messages import exchange_a_send
 
@@ -146,11 +146,12 @@ _OTHER_LEVEL = {1: 2, 2: 4, 4: 1}
         ("rdma", {"rdma": True, "applies": "rdma_write"}), ("priority", {"preference": True, "applies": "preference"})])
     + variants(roles=(SERVER,), levels=_ALL, choices=[("other-level", {"differs": "level"})])
     + variants(roles=(SERVER,), choices=[("other-size", {"differs": "size"}), ("other-precedence", {"differs": "precedence"})])
+    + variants(roles=(SERVER,), choices=[("other-rdma", {"differs": "rdma", "applies": "rdma_write"})])
     + variants(roles=(SERVER,), choices=[(f"precedence-{n}", {"differs": n}) for n in range(2, 8)]),
 )  # fmt: skip
 def attributes_of_ends(t: Scenario) -> None:
-    """Level, size, QOS and flags of the DUT's VI stand where Table 14 has them. Another level is not accepted; another size or
-    Precedence may be (R29). A reserved Precedence is handled alike each time.
+    """Level, size, QOS and flags of the DUT's VI stand where Table 14 has them, whatever flags the request has. Another level
+    is not accepted; another size or Precedence may be (R29). A reserved Precedence is handled alike each time.
     """
     differs = t.params.get("differs")
     if differs is not None:
@@ -180,6 +181,8 @@ def _ask(t: Scenario, differs: Any) -> str:
         fields["RELIABILITY_LVL"] = _OTHER_LEVEL[level_of(t)]
     elif differs == "size":
         fields["MAX_TRANS_SIZE"] = attributes_of(t)["FCVI_MAX_TRANS_SIZE"] // 2
+    elif differs == "rdma":
+        fields["EnRdmaWr"] = 1
     else:
         fields["VIP_QOS"] = bytes([1 if differs == "precedence" else int(differs)]) + bytes(15)
     setup = send_rqst(t, VI_LOC_ATTRS=attributes(t, **fields))
@@ -248,6 +251,8 @@ def _accepted(t: Scenario, setup: Setup, resp1: Received, call: Any, vi: int, di
     resp1.taken = True
     if differs == "level":
         t.report(row, "a request of another Reliability Level is accepted", str(resp1), "no acceptance", at=resp1)
+    elif differs == "rdma":
+        check_attributes(t, resp1)  # those of its own VI, not of the request
     elif isinstance(differs, str):
         t.report(row, f"a request with another {differs} is accepted", str(resp1), "no acceptance", at=resp1, erratum="R29")
     setup.vi, setup.call, setup.dut_handle = vi, call, resp1.conn_int("VI_RQST_HANDLE")

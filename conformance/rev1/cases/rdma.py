@@ -8,12 +8,14 @@ from fcvi.engine.case import case
 from fcvi.engine.scenario import Inconclusive
 from fcvi.fc import codec
 from fcvi.fc.build import changed
+from fcvi.fc.message import send_frames
 from fcvi.fc.received import Received
 
 from conformance.rev1.steps.connection import REGISTRY, SMALL, Scenario, Setup, connect, one_frame, variants, with_rdma
 from conformance.rev1.steps.messages import (
-    Cut, FILL, answered, build, check_offsets, check_target, check_words, deliver, expect_good, expect_response, memory, originate,
-    completed, pattern, post, register, respond, respond_with, same_in_each, take, take_read, transmit, until_completed, written,
+    Cut, FILL, answered, build, check_offsets, check_target, check_words, completed, deliver, expect_good, expect_response,
+    memory, originate, pattern, post, register, respond, respond_with, response_of, same_in_each, take, take_read,
+    transmit, uneven, until_completed, written,
 )  # fmt: skip
 
 _ALL = ("unreliable", "reliable-delivery", "reliable-reception")
@@ -36,12 +38,14 @@ _LONG = 0x10000  # bytes of a Read whose length has more than 16 bits
         (f"dut-writes/{n}-bytes", {"what": "dut", "length": n}) for n in (1, 320, 2000)])
     + variants(roles=("any",), levels=_ALL, config=_SMALL, choices=[
         ("tester-writes/one-iu", {"what": "tester", "ius": 1}),
+        ("tester-writes/uneven-frames", {"what": "tester", "ius": 1, "uneven": True}),
         ("tester-writes/ius/address-stays", {"what": "tester", "ius": 3}),
         ("tester-writes/ius/address-advances", {"what": "tester", "ius": 3, "advance": True})]),
 )  # fmt: skip
 def rdma_write(t: Scenario) -> None:
-    """VI_RMT_VA and RLTV_OFF of each frame tell where its bytes go. Over several IUs the offset goes on, or begins again at a
-    higher address: a device may know one of the two alone (R02), and writes nowhere else.
+    """VI_RMT_VA and RLTV_OFF of each frame tell where its bytes go, whatever the length of the frames before it. Over several
+    IUs the offset goes on, or begins again at a higher address: a device may know one of the two alone (R02), and writes nowhere
+    else.
     """
     with_rdma(t)
     setup = connect(t)
@@ -57,7 +61,10 @@ def rdma_write(t: Scenario) -> None:
         return
     data = pattern(900, 3)
     region = register(t, _GUARD + len(data) + _GUARD, write=True)
-    whole = build(t, setup, data, "rdma-write", va=region.va + _GUARD, region=region.handle, cut=Cut(frame=100))
+    whole = build(t, setup, data, "rdma-write", va=region.va + _GUARD, region=region.handle,
+                  cut=Cut(frame=20 if t.params.get("uneven") else 100))  # fmt: skip
+    if t.params.get("uneven"):
+        whole.frames = uneven(whole.frames)
     transmit(t, whole)
     if answered(t):
         expect_response(t, setup, whole)
@@ -118,6 +125,8 @@ def _advanced(frame: Any, va: int) -> Any:
     applies="(client or server) and rdma_read",
     variants=variants(levels=("reliable-delivery", "reliable-reception"), config=_SMALL, choices=[
         ("request", {"what": "request"}), ("response", {"what": "response"}), ("refused", {"what": "refused"})])
+    + variants(roles=("any",), levels=("reliable-delivery", "reliable-reception"), config=_SMALL, choices=[
+        ("uneven-frames", {"what": "request", "uneven": True})])
     + variants(roles=("any",), levels=("reliable-delivery",), pics=f"max_transfer_size >= {_LONG}", choices=[
         ("long-response", {"what": "response", "lengths": (700, _LONG)})])
     + variants(roles=("any",), levels=("reliable-delivery",), classes=(2,), config=_SMALL, choices=[
@@ -152,7 +161,11 @@ def _request(t: Scenario, setup: Setup, refused: bool) -> None:
             t.control("the DUT asked")
             _refuse(t, setup, taken)
             return
-        respond_with(t, setup, taken, data)
+        if t.params.get("uneven"):
+            send_frames(t.tester, uneven(response_of(t, setup, taken, data, cut=Cut(frame=20))))
+            t.settle()
+        else:
+            respond_with(t, setup, taken, data)
         done = until_completed(t, setup.vi, "send")
         if not rqst.dh("VI_RMT_TOT_LEN") and (done is None or memory(t, sink) != data):
             raise Inconclusive("the DUT gives no length with an RDMA Read (R04), and does not take what was not asked for")

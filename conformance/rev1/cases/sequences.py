@@ -15,8 +15,8 @@ from conformance.rev1.steps.connection import (
     send_disconnect, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
-    Cut, answered, build, check_counts, check_offsets, deliver, each_frame, expect_good, expect_response, memory, originate,
-    pattern, post, register, respond, respond_with, take, take_read, transmit, until_completed,
+    Cut, answered, build, check_counts, check_offsets, deliver, each_frame, exchange_a_send, expect_good, expect_response, memory,
+    originate, pattern, post, register, respond, respond_with, take, take_read, transmit, until_completed,
 )  # fmt: skip
 
 _ALL = ("unreliable", "reliable-delivery", "reliable-reception")
@@ -48,6 +48,7 @@ _READS: list[tuple[str, dict[str, Any]]] = [(f"rdma-read/{n}-bytes", {"op": "rdm
                         ("class2/every-ack-held-back", {"op": "no-acks", "length": 0, "applies": "max_vis >= 6"})])
     + variants(roles=("any",), levels=("unreliable", "reliable-reception"), config=_SMALL, pics="send",
                choices=[("tester-cuts/one-iu", {"op": "cuts", "length": 900, "ius": 1}),
+                        ("tester-cuts/uneven-frames", {"op": "cuts", "length": 900, "ius": 1, "uneven": True}),
                         ("tester-cuts/three-ius", {"op": "cuts", "length": 900, "ius": 3})]),
 )  # fmt: skip
 def sequences(t: Scenario) -> None:
@@ -64,8 +65,9 @@ def sequences(t: Scenario) -> None:
     elif op == "no-acks":
         _every_ack_held_back(t, setup)
     elif op == "cuts":
-        cut = Cut(frame=100, ius=int(t.params["ius"]))
-        deliver(t, setup, pattern(900), cut=cut)
+        joined = bool(t.params.get("uneven"))
+        cut = Cut(frame=20 if joined else 100, ius=int(t.params["ius"]))
+        deliver(t, setup, pattern(900), cut=cut, joined=joined)
         deliver(t, setup, pattern(16))
     else:
         _both_ways(t, setup, op, pattern(int(t.params["length"])))
@@ -251,6 +253,8 @@ def _messages(t: Scenario) -> set[tuple[int, int]]:
     applies="(client or server) and send",
     variants=variants(levels=("unreliable", "reliable-reception"), classes=(3, 2), config=_SMALL,
                       choices=[("on", {"preference": True, "applies": "preference"}), ("off", {"preference": False})])
+    + variants(levels=("unreliable", "reliable-reception"), config=_SMALL, pics="max_vis >= 2",
+               choices=[("one-of-two", {"preference": True, "applies": "preference", "two": True})])
     + variants(levels=("unreliable",), config={**_SMALL, "login": "explicit"}, pics="explicit_login",
                choices=[("explicit-login", {"preference": True, "applies": "preference"})]),
 )  # fmt: skip
@@ -259,6 +263,9 @@ def preference(t: Scenario) -> None:
     Without it no frame has PREF. Frames of the tester with PREF are taken.
     """
     on = bool(t.params["preference"])
+    if t.params.get("two"):
+        _one_of_two(t)
+        return
     with_rdma(t)
     if on:
         t.tester.rewrite = _with_pref
@@ -295,6 +302,20 @@ def preference(t: Scenario) -> None:
     _judge(t, on, before, made)
     if t.config["login"] == "explicit":
         _tolerance(t)
+
+
+def _one_of_two(t: Scenario) -> None:
+    """A Connection with Priority and one without are open at the same time: each has its own PREF (5.6.2)."""
+    setups: dict[bool, Setup] = {}
+    for on in (True, False, True, False):
+        t.params = {**t.params, "preference": on}
+        t.tester.rewrite = _with_pref if on else None
+        before = len(t.tester.trace)
+        if on not in setups:
+            setups[on] = connect(t)
+        exchange_a_send(t, setups[on])
+        _judge(t, on, before, before)
+    t.control("Messages passed on both Connections")
 
 
 def _judge(t: Scenario, on: bool, before: int, made: int) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant, case
+from fcvi.engine.scenario import Inconclusive
 
 from conformance.fcvi.steps.connection import connection_lost
 from conformance.rev1.steps.connection import (
     CLIENT, REGISTRY, SERVER, Scenario, Setup, answer_disconnect, check_disconnect, check_state, connect, connect_client,
     connect_server, create_vi, expect_disconnect_resp, finish_accept, finish_request, finish_wait, send_disconnect, send_resp1,
-    send_resp2, send_rqst, start_accept, start_request, start_wait, variants,
+    send_resp2, send_rqst, start_accept, start_request, start_wait, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
-    answered, build, exchange_a_send, expect_good, expect_response, originate, pattern, post, register, take, transmit,
-    until_completed, untouched,
+    answered, build, exchange_a_send, expect_good, expect_response, memory, originate, pattern, post, register, respond_with, take,
+    take_read, transmit, until_completed, untouched, written,
 )  # fmt: skip
 
 _ALL = ("unreliable", "reliable-delivery", "reliable-reception")
@@ -141,7 +142,8 @@ _MODES = (0x00, 0x03, 0x04, 0x05, 0x06, 0x07)
                "server and send and max_vis >= 2") for mode in (0x00, 0x01, 0x02, 0x06)]
     + [Variant("own-mode/client", {"role": CLIENT, "level": "unreliable", "what": "own"}, "client"),
        Variant("own-mode/peer", {"role": CLIENT, "level": "unreliable", "what": "peer"}, "peer_to_peer")]
-    + variants(levels=("unreliable", "reliable-reception"), choices=[("reserved-bytes", {"what": "reserved"})], pics="send"),
+    + variants(levels=("unreliable", "reliable-reception"), choices=[("reserved-bytes", {"what": "reserved"})], pics="send")
+    + variants(roles=("any",), levels=_ALL, choices=[("reserved-bytes/rdma", {"what": "reserved-rdma"})], pics="rdma_write"),
 )  # fmt: skip
 def modes(t: Scenario) -> None:
     """A reserved mode makes no crash and touches no other VI, and a connection by it is another reading (R27). VI_RSVD with ones is
@@ -150,6 +152,8 @@ def modes(t: Scenario) -> None:
     what = t.params["what"]
     if what == "reserved":
         _reserved_bytes(t)
+    elif what == "reserved-rdma":
+        _reserved_in_rdma(t)
     elif what == "own":
         connect_client(t)
         t.control("the setup completed")
@@ -228,6 +232,50 @@ def _reserved_bytes(t: Scenario) -> None:
     expect_disconnect_resp(t, setup, exchange, setup.sent)
     connection_lost(t, setup.vi, "REV1-5.7.3-01")
     t.control("a Connection with ones in the reserved bytes went from its setup to its end")
+
+
+def _reserved_in_rdma(t: Scenario) -> None:
+    """RDMA in both directions, and a Disconnect of the DUT: each IU of the tester has ones."""
+    row, ones = "REV1-5.7.3-01", {"VI_RSVD": 0xFFFF}
+    with_rdma(t)
+    setup = connect(t)
+    data = pattern(30)
+    region = register(t, len(data), write=True)
+    sent = build(t, setup, data, "rdma-write", va=region.va, region=region.handle, VI_RSVD=0xFFFF)
+    transmit(t, sent)
+    if answered(t):
+        expect_response(t, setup, sent)
+    t.require(written(t, region, data), row, "an RDMA Write was not placed", memory(t, region, 8).hex(), data[:8].hex())
+    originate(t, setup, data, "rdma-write", remote=(0x9000, 5))
+    taken = take(t, setup, "rdma-write", data)
+    if answered(t):
+        t.tester.assign_rx_id(taken.exchange)
+        t.send("WRITE_RESP", taken.exchange, {"VI_HANDLE": setup.dut_handle, **ones})
+    expect_good(t, setup.vi, "send", row)
+    call = t.start("VipDisconnect", vi=setup.vi)
+    rqst = t.expect("DISCONNECT_RQST", "FCVI-8.1-03", why="after VipDisconnect")
+    check_disconnect(t, rqst, setup)
+    t.tester.assign_rx_id(rqst.exchange)
+    t.send("DISCONNECT_RESP", rqst.exchange, {"VI_HANDLE": setup.dut_handle, **ones})
+    t.finish(call, row, returns="VIP_SUCCESS")
+    if t.params["attributes"]["EnRdmaRd"]:
+        _reserved_in_reads(t, connect(t), data)
+    t.control("RDMA and a Disconnect of the DUT, with ones in the reserved bytes, went to their end")
+
+
+def _reserved_in_reads(t: Scenario, setup: Setup, data: bytes) -> None:
+    row = "REV1-5.7.3-01"
+    source = register(t, len(data), read=True, data=data)
+    sent = build(t, setup, b"", "rdma-read", va=source.va, region=source.handle, VI_RMT_TOT_LEN=len(data), VI_RSVD=0xFFFF)
+    transmit(t, sent)
+    take_read(t, sent, len(data), row)
+    sink = register(t, len(data))
+    post(t, setup.vi, "rdma-read", sink, length=len(data), remote=(0x9000, 5))
+    taken = take(t, setup, "rdma-read", None)
+    if not taken.last.dh("VI_RMT_TOT_LEN"):
+        raise Inconclusive("the DUT gives no length with an RDMA Read (R04), and does not take what was not asked for")
+    respond_with(t, setup, taken, data, VI_RSVD=0xFFFF)
+    expect_good(t, setup.vi, "send", row)
 
 
 # ---- handles ----

@@ -7,7 +7,8 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi.engine.scenario import Failed
 from fcvi.engine.upper_tester import Completion
-from fcvi.fc.build import SOF, RawFrame
+from fcvi.fc import codec
+from fcvi.fc.build import SOF, RawFrame, changed
 from fcvi.fc.message import Cut, frames_of, send_frames
 from fcvi.fc.received import Exchange, Received
 
@@ -80,6 +81,26 @@ def build(
     return Sent(exchange, number, op, frames)
 
 
+#: How many frames of one length become one of another: no frame of an IU but by chance has the length of the one before.
+_JOINED = (5, 1, 3, 7, 2)
+
+
+def uneven(frames: Sequence[RawFrame]) -> list[RawFrame]:
+    """The frames of one IU with other borders between them: FC-PH lets a sender end a frame before it is full."""
+    edition = codec.EDITION["rev1"]
+    found: list[RawFrame] = []
+    at = 0
+    while at < len(frames):
+        group = frames[at : at + _JOINED[len(found) % len(_JOINED)]]
+        first, last = (codec.decode(frame.data, edition=edition) for frame in (group[0], group[-1]))
+        joined = RawFrame(group[0].data + b"".join(f.data[first.payload_offset :] for f in group[1:]), group[0].sof, group[-1].eof)
+        count = codec.decode(frames[0].data, edition=edition).header("SEQ_CNT") + len(found)
+        ends = ("End_Sequence", "Last_Sequence", "Sequence_Initiative", "Fill_Bytes")
+        found.append(changed(joined, {"SEQ_CNT": count, **{name: last.header(name) for name in ends}}, {}, edition))
+        at += len(group)
+    return found
+
+
 def transmit(t: Scenario, *sent: Sent) -> None:
     """Send Messages, one behind the other, and let the DUT take them in."""
     for one in sent:
@@ -113,11 +134,14 @@ def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] 
     return resp
 
 
-def deliver(t: Scenario, setup: Setup, data: bytes, *, cut: Cut = Cut(), immediate: Optional[int] = None) -> Completion:
-    """A Send of the tester arrives: response, completion and bytes."""
+def deliver(t: Scenario, setup: Setup, data: bytes, *, cut: Cut = Cut(), immediate: Optional[int] = None,
+            joined: bool = False) -> Completion:  # fmt: skip
+    """A Send of the tester arrives: response, completion and bytes. joined: its frames are of uneven length."""
     region = register(t, max(len(data), 4))
     post(t, setup.vi, "recv", region)
     sent = build(t, setup, data, cut=cut, immediate=immediate)
+    if joined:
+        sent.frames = uneven(sent.frames)
     transmit(t, sent)
     if answered(t):
         expect_response(t, setup, sent)
@@ -429,5 +453,5 @@ __all__ = [
     "check_offsets", "check_state", "check_target", "check_words", "completed", "deliver", "each_frame", "exchange_a_send",
     "expect_good", "expect_response", "in_all", "in_error", "memory", "next_completion", "originate", "pattern", "post", "provider",
     "register", "respond", "respond_with", "response_of", "same_in_each", "state_of", "take", "take_read", "transmit",
-    "until_completed", "untouched", "written",
+    "uneven", "until_completed", "untouched", "written",
 ]  # fmt: skip
