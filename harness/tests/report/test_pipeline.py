@@ -331,6 +331,9 @@ def test_a_matrix_shows_what_changed(failing: Path, passing: Path, tmp_path: Pat
     assert (by["D.R2/answered"]["kind"], by["D.R2/answered"]["old"], by["D.R2/answered"]["new"]) == ("case", "pass", "fail")
     assert by["FCVI-8.5.4-01"]["new"] == "fail" and by["8.5.4"]["kind"] == "clause"
     assert "D.R2/answered" in "".join(page.text)
+    tables = page.named("table")
+    assert tables and all("stack" in (attrs.get("class") or "") for attrs in tables)  # on a phone a row is a block of its own
+    assert all(attrs.get("data-of") for attrs in page.named("td"))  # and each cell names its column
 
 
 def test_a_matrix_tells_of_a_run_that_has_nothing(passing: Path, tmp_path: Path) -> None:
