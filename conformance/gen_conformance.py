@@ -1,4 +1,4 @@
-"""Writes CONFORMANCE.md, the index, and that of each book, from catalogues, errata, codec, monitor, cases, banks and proofs.
+"""Writes CONFORMANCE.md, the index, and that of each book, from catalogues, errata, codec, monitor, cases and proofs.
 
 Usage: python3 -m conformance.gen_conformance [--check]
 """
@@ -18,7 +18,7 @@ from fcvi.engine.catalogue import Requirement, load_decided_by, load_errata, loa
 from fcvi.engine.protocol import Protocol, registered
 from fcvi.engine.scenario import FAILING_LEVELS
 
-from . import banks, gen_book, gen_calls, gen_editions, gen_index, register_all
+from . import gen_book, gen_calls, gen_editions, gen_index, register_all
 from .claims import named_by_checks, unnamed
 from .gen_book import Book
 from .standing import Known
@@ -69,7 +69,6 @@ class Ways:
     monitor: Mapping[str, list[str]]
     checks: Mapping[str, list[str]]  # cases with a check that names it
     decided: Mapping[str, list[str]]  # cases that list it and have a check that decides it
-    devices: Mapping[str, list[str]]  # broken devices of the banks that were made to break it
 
     def how(self, r: Requirement) -> list[str]:
         """Each way in words."""
@@ -102,7 +101,7 @@ def ways(cases: list[CaseInfo], named: Mapping[str, set[str]], known: set[str]) 
     for ident in sorted(known & set().union(*(named[c.id] for c in cases)) - set(checks)):  # no case lists it: a check all the same
         checks[ident] = [c.id for c in cases if ident in named[c.id]]
     in_monitor = {r: f for r, f in monitor_requirements().items() if r in known}
-    return Ways(codec_requirements(known), in_monitor, checks, decided, banks.devices("fcvi"))
+    return Ways(codec_requirements(known), in_monitor, checks, decided)
 
 
 def not_tested(every: Ways, requirements: Iterable[Requirement]) -> list[Requirement]:
@@ -119,7 +118,7 @@ def books(named: Mapping[str, set[str]]) -> list[Book]:
 def _of_2007(protocol: Protocol, named: Mapping[str, set[str]]) -> Book:
     requirements, cases = load_requirements([protocol]), load_cases([protocol])
     ways_ = ways(cases, named, {r.id for r in requirements})
-    known = Known({r.id: ways_.how(r) for r in requirements}, ways_.devices)
+    known = Known({r.id: ways_.how(r) for r in requirements})
     note = (
         "A case may list only what a check in it names, what codec or monitor name, or what `decided_by.tsv` says such a check "
         "decides. `make faults` runs the devices of the bank."
@@ -147,7 +146,7 @@ def _of_cases(protocol: Protocol) -> Book:
     for ident, found in idle.items():
         words.setdefault(ident, []).append(f"with an injector or a second process: {_some(found)}")
     failing = frozenset({"shall", "may"}) if protocol.book == "verbs" else FAILING_LEVELS  # errata of verbs, 7
-    known = Known(words, banks.devices(protocol.book), failing)
+    known = Known(words, failing)
     return Book(protocol, own, cases, known, _NOTES.get(protocol.book, ""))
 
 

@@ -1,8 +1,8 @@
 """How each row of a book stands: proved, decided by another check, or not tested, with the reason.
 
-Proved means that a device that breaks the row made a case fail, and that the case named this row. The devices are those that
-follow from the checks (``proofs.tsv`` of the book) and those of the banks whose tests demand just that. A declaration of a case
-counts for nothing here.
+Proved means that a device that breaks the row made a case fail, and that the case named this row: ``proofs.tsv`` of the book has
+the devices that follow from the checks, and those of the banks where no other is named. What a case or a device of a bank
+declares counts for nothing here.
 """
 
 from __future__ import annotations
@@ -36,11 +36,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a book's rows. looked: what looks at each, in words. devices: those of the banks, by row. failing: the
-    levels whose breach fails a device."""
+    """What is known of a book's rows. looked: what looks at each, in words. failing: the levels whose breach fails a device."""
 
     looked: Mapping[str, Sequence[str]]
-    devices: Mapping[str, Sequence[str]]
     failing: frozenset[str] = FAILING_LEVELS
 
 
@@ -53,9 +51,8 @@ def standings(protocol: Protocol, requirements: Iterable[Requirement], known: Kn
 def _standing(r: Requirement, known: Known, derived: Sequence[str], decided: DecidedBy | None, words: str = "") -> Standing:
     if not r.testable:
         return Standing(UNTESTABLE, reason=r.observable.removeprefix("n/a: "))
-    devices = tuple(dict.fromkeys((*known.devices.get(r.id, ()), *derived)))
-    if devices:
-        return Standing(PROVED, devices)
+    if derived:
+        return Standing(PROVED, tuple(dict.fromkeys(derived)))
     if decided is not None and decided.device:
         return Standing(DECIDED, (*decided.by, decided.device))
     if words:

@@ -10,7 +10,7 @@ import pytest
 from conformance import gen_book, gen_index, register_all, standing
 from conformance.gen_conformance import ROOT, TARGET, books
 from fcvi.engine import catalogue
-from fcvi.engine.catalogue import DecidedBy, Requirement
+from fcvi.engine.catalogue import DecidedBy, Requirement, load_decided_by, load_requirements
 from fcvi.engine.protocol import protocol_of
 
 register_all()
@@ -25,9 +25,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def stands(folder: Path, row: Requirement, looked: tuple[str, ...] = (), devices: tuple[str, ...] = ()) -> standing.Standing:
-    known = standing.Known({row.id: looked}, {row.id: devices} if devices else {})
-    return standing.standings(replace(FC_VI, folder=folder), [row], known)[row.id]
+def stands(folder: Path, row: Requirement, looked: tuple[str, ...] = ()) -> standing.Standing:
+    return standing.standings(replace(FC_VI, folder=folder), [row], standing.Known({row.id: looked}))[row.id]
 
 
 def test_a_check_alone_is_no_test(folder: Path) -> None:
@@ -44,7 +43,7 @@ def test_a_device_proves_only_the_row_that_a_case_named(folder: Path) -> None:
     assert stands(folder, _ROW).kind == standing.OPEN
     catalogue.rows.cache_clear()
     table.write_text(_HEAD + "a\tFCVI-1-01\tlost\tfail\tFCVI-9-01 FCVI-1-01\n", encoding="utf-8")
-    assert stands(folder, _ROW, devices=("banked",)) == standing.Standing(standing.PROVED, ("banked", "lost"))
+    assert stands(folder, _ROW) == standing.Standing(standing.PROVED, ("lost",))
 
 
 def test_what_nothing_can_test_has_a_reason_of_its_own(folder: Path) -> None:
@@ -52,18 +51,30 @@ def test_what_nothing_can_test_has_a_reason_of_its_own(folder: Path) -> None:
     found = stands(folder, _ROW)
     assert (found.kind, found.reason) == (standing.OPEN, standing.EXPLAINED)
     assert gen_book.stands(found) == "**not tested**: Both are right."
-    assert stands(folder, _ROW, devices=("banked",)).kind == standing.PROVED
+
+
+def test_what_a_device_of_the_bank_declares_proves_nothing() -> None:
+    """A device names the rows that it was made to break; only the case that names one proves it."""
+    protocol = FC_VI
+    named = {ident for device in catalogue.rows(protocol.folder / "proofs.tsv") for ident in device["named"].split()}
+    rows = load_requirements([protocol])
+    found = standing.standings(protocol, rows, standing.Known({}))
+    assert [r.id for r in rows if found[r.id].kind == standing.PROVED and r.id not in named] == []
+    decided = {found[ident].kind for ident in load_decided_by([protocol]) if ident not in named}
+    assert decided == {standing.DECIDED, standing.OPEN}
 
 
 def test_another_check_decides_only_with_its_device(folder: Path) -> None:
     (folder / "decided_by.tsv").write_text("requirement\tby\tdevice\nFCVI-1-01\tFCVI-2-01\t\n", encoding="utf-8")
     assert stands(folder, _ROW, ("decided",)).kind == standing.OPEN
     decided = DecidedBy("FCVI-1-01", ("FCVI-2-01",), "swapped")
-    assert standing._standing(_ROW, standing.Known({}, {}), (), decided) == standing.Standing("decided", ("FCVI-2-01", "swapped"))
+    assert standing._standing(_ROW, standing.Known({}), (), decided) == standing.Standing("decided", ("FCVI-2-01", "swapped"))
 
 
 def test_a_book_has_each_row_and_its_clause(folder: Path) -> None:
-    book = gen_book.Book(replace(FC_VI, folder=folder), [_ROW], [], standing.Known({}, {_ROW.id: ["a", "b", "c", "d"]}), "")
+    rows = (f"{name}\tFCVI-1-01\t{name}\tfail\tFCVI-1-01\n" for name in "abcd")
+    (folder / "proofs.tsv").write_text(_HEAD + "".join(rows), encoding="utf-8")
+    book = gen_book.Book(replace(FC_VI, folder=folder), [_ROW], [], standing.Known({}), "")
     lines = gen_book.render(book).splitlines()
     assert "| [1.1](#clause-11) | 1 | 1 | 1 | 0 | 0 |  |" in lines
     assert "| FCVI-1-01 | shall | A statement with a \\| in it. |  | proved by a, b, c and 1 more |" in lines

@@ -22,7 +22,7 @@ _SIZE = 30_000
     "TCP.2.2.2.2.6.a",
     "More reads than the window, and memory that goes away under one",
     clause="2.2.2.2.6",
-    requirements=["VITCP-2.2.2.2.6-01", "VITCP-2.2.2.2.6-02", "VITCP-2.2.2.2.6-03"],
+    requirements=["VITCP-2.2.2.2.3-10", "VITCP-2.2.2.2.6-01", "VITCP-2.2.2.2.6-02", "VITCP-2.2.2.2.6-03"],
     errata=["V24", "V44", "V66"],
     applies="tcp and rdma_read",
     variants=with_each(roles_and_levels(_RELIABLE), "what", {"surplus": "surplus", "deregistered": "deregistered"}),
