@@ -17,6 +17,7 @@ OK, BAD = "VIP_SUCCESS", "VIP_INVALID_PARAMETER"
 NOT_DONE, DESC_ERROR, TIMEOUT = "VIP_NOT_DONE", "VIP_DESCRIPTOR_ERROR", "VIP_TIMEOUT"
 RESOURCE, STATE = "VIP_ERROR_RESOURCE", "VIP_INVALID_STATE"
 SIZE = 32768
+_AT_ONCE = 30_000  # bytes that mem.read and mem.write take at most
 _ASKED = 5  # times at most, where the wait has not begun
 _NOBODY_WAITS = ("VIP_NO_MATCH", "VIP_REJECT", TIMEOUT)  # A24
 FORMAT, PROTECTION, LENGTH = "FORMAT_ERROR", "PROTECTION_ERROR", "LENGTH_ERROR"
@@ -184,12 +185,16 @@ class Mem:
 
     def read(self, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes as they are."""
-        size = self.length - offset if length is None else length
-        return bytes.fromhex(self.node.call("mem.read", mem=self.mem, offset=offset, length=size).text("hex")) if size else b""
+        end = self.length if length is None else offset + length
+        parts = ((at, min(_AT_ONCE, end - at)) for at in range(offset, end, _AT_ONCE))
+        return b"".join(
+            bytes.fromhex(self.node.call("mem.read", mem=self.mem, offset=at, length=size).text("hex")) for at, size in parts
+        )
 
     def write(self, data: bytes, offset: int = 0) -> None:
         """Put bytes there."""
-        self.node.call("mem.write", mem=self.mem, offset=offset, hex=data.hex())
+        for at in range(0, len(data), _AT_ONCE):
+            self.node.call("mem.write", mem=self.mem, offset=offset + at, hex=data[at : at + _AT_ONCE].hex())
 
 
 @dataclass

@@ -191,7 +191,11 @@ def closed_again(t: Scenario) -> None:
     """
     vi = create(t)
     call, row = call_out(t, vi, 2 * _SHORT_US), "VITCP-4.2-06"
-    end, attempts = call.started_us + 2 * _SHORT_US, 0
+    first, how = t.expect_stream("VITCP-4.2-01"), str(t.params["how"])
+    asked(t, first)
+    t.control("the device sent a Connect Request")
+    t.tester.close(first, how)
+    end, attempts = call.started_us + 2 * _SHORT_US, 1
     last = end + t.owed_us()  # and the closing goes on until then
 
     def left() -> int:
@@ -202,9 +206,8 @@ def closed_again(t: Scenario) -> None:
         t.until(lambda s=stream: s.over or call.done or t.peek([REQUEST], s) is not None, left())  # type: ignore[misc]
         if t.peek([REQUEST], stream) is not None:
             attempts += 1
-            t.control("the device sent a Connect Request") if attempts == 1 else None
         t.wait(_SHORT_US // 10)
-        t.tester.close(stream, str(t.params["how"]))
+        t.tester.close(stream, how)
     if not call.done:
         t.fail(row, "VipConnectRequest does not return by its timeout", f"blocked after {attempts} attempts", "VIP_TIMEOUT")
     code = call.returned()

@@ -453,7 +453,7 @@ class Scenario:
     def heed_late_answers(self) -> None:
         """The case is to fail: hear what has become of the calls that are still under way, and raise it if one was refused.
 
-        A name that VIPL lacks says nothing about the device: whoever wrote it meant another (dut-protocol.md, section 5).
+        A misspelt return code says nothing about the device: whoever wrote it meant another (dut-protocol.md, section 5).
         """
         self._hear()
         if self.misnamed is not None and not self.misnamed.found:

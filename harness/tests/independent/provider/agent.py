@@ -341,6 +341,8 @@ class Agent:
 
     def do_mem_write(self, p: Json) -> Json:
         data = bytes.fromhex(p["hex"])
+        if len(data) > 30000:
+            raise BadCall(-32602, "hex has 30000 bytes at most")
         memory, start = self._range(p, len(data))
         memory.block.data[start:start + len(data)] = data
         return {}
