@@ -319,3 +319,27 @@ def test_an_interrupt_that_python_swallows_ends_the_reader_all_the_same() -> Non
         command.send_signal(signal.SIGINT)
         error = command.stderr.read()
     assert (command.returncode, time.monotonic() - begun < 10) == (3, True), error
+
+
+#: A reader that is begun behind half a line, which the command has not written out yet.
+_HAS_BEGUN_A_LINE = """
+import argparse, sys
+from fcvi.capture import confined
+from fcvi.capture.limits import Limits
+from fcvi.engine import interrupt, output
+
+def work(box):
+    box.enter()
+    print("its own")
+    return 0
+
+output.install()
+interrupt.install()
+sys.stdout.write("before, ")
+confined.run([], argparse.Namespace(no_sandbox=False, limits=Limits()), work)
+"""
+
+
+def test_what_was_printed_before_a_reader_is_printed_once() -> None:
+    done = subprocess.run([sys.executable, "-c", _HAS_BEGUN_A_LINE], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("before, its own\n", "")
