@@ -46,6 +46,18 @@ def completes(queue: str) -> Act:
     return act
 
 
+def posts_when_over(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
+    """Note that a receive Descriptor was posted to a VI whose connection is over."""
+    dut.memory["posted"] = dut.memory.get("over", False)
+    return result
+
+
+def completes_what_is_posted(dut: FaultyDut, view: codec.Frame) -> None:
+    """The first Descriptor that was posted since the connection is over completes; without one the frame is left alone."""
+    if dut.memory.pop("posted", False):
+        completes("recv")(dut, view)
+
+
 def writes(dut: FaultyDut, view: codec.Frame) -> None:
     """The data are placed in the first region."""
     offset = view.header("Parameter")
@@ -108,6 +120,8 @@ FAULTS = [
           out={"DISCONNECT_RQST": put("DH", "FCVI_MSG_ID", 2)}),
     Fault("completes-when-idle", f"8.1.inbound/{_UD}/send/half/by-dut", "FCVI-8.1-03", **_OVER,
           hears=after("SEND_RQST", completes("recv"))),
+    Fault("completes-what-is-posted-when-idle", f"8.1.inbound/{_UD}/send/half/by-dut", "FCVI-8.1-03", **_OVER,
+          hears=after("SEND_RQST", completes_what_is_posted), results={"VipPostRecv": posts_when_over}),
     Fault("waiting-message-in-error", f"8.1.inbound/{_RD}/waits/by-tester", "FCVI-8.1-01",
           hears=after("SEND_RQST", completes("recv"), "DISCONNECT_RQST")),
     Fault("writes-when-idle", f"8.1.inbound/{_RD}/rdma-write/half/by-dut", "FCVI-8.1-03", **_OVER,
