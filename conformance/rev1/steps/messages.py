@@ -92,8 +92,10 @@ def uneven(frames: Sequence[RawFrame]) -> list[RawFrame]:
     at = 0
     while at < len(frames):
         group = frames[at : at + _JOINED[len(found) % len(_JOINED)]]
-        first, last = (codec.decode(frame.data, edition=edition) for frame in (group[0], group[-1]))
-        joined = RawFrame(group[0].data + b"".join(f.data[first.payload_offset :] for f in group[1:]), group[0].sof, group[-1].eof)
+        views = [codec.decode(frame.data, edition=edition) for frame in group]
+        last, behind = views[-1], views[1:]
+        data = b"".join([group[0].data, *(view.payload + bytes(view.fill) for view in behind)])
+        joined = RawFrame(data, group[0].sof, group[-1].eof)
         count = codec.decode(frames[0].data, edition=edition).header("SEQ_CNT") + len(found)
         ends = ("End_Sequence", "Last_Sequence", "Sequence_Initiative", "Fill_Bytes")
         found.append(changed(joined, {"SEQ_CNT": count, **{name: last.header(name) for name in ends}}, {}, edition))
