@@ -554,7 +554,12 @@ def send_rqst(
 
 
 def finish_wait(t: Scenario, wait: Call) -> int:
-    """VipConnectWait returns the client's address as the client gave it (4.2, VI-DG 3.3.1). Returns conn."""
+    """VipConnectWait returns the client's address as the client gave it (4.2, VI-DG 3.3.1). Returns conn.
+
+    A device that has logged out owes nothing to a request without a login (7.7.1, FC-FS).
+    """
+    if not t.owed(lambda: wait.reply.done) and t.tester.services.logged_out:
+        raise Inconclusive("the DUT logged out by itself, and the tester's request came without a new login")
     t.finish(wait, "FCVI-4.2-33", returns="VIP_SUCCESS")
     address = wait.table("RemoteAddr")
     t.require(

@@ -91,6 +91,7 @@ def login_anew(t: Scenario) -> None:
 
 def ask_login(t: Scenario, body: bytes, port: Optional[int] = None) -> Exchange:
     """The tester's PLOGI, of which the answer has come. A DUT that is busy may say so, and is asked again (FC-FS)."""
+    t.tester.services.logged_out = False
     for _ in range(_PATIENCE):
         exchange = t.tester.send_els(els.PLOGI, body, port=port)
         t.owed(lambda: t.peek(["LS_ACC", "LS_RJT"], exchange) is not None)

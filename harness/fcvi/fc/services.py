@@ -64,12 +64,13 @@ class Services:
         self.fabric_names: Mapping[str, Any] = FABRIC_NAMES
         self.features: Mapping[str, int] = els.C_AND_S  # of the tester's N_Port Login
         self.directory = {host: [tester.n_port_id] for host in config["peer"]["host"]}
+        self.logged_out = False  # the DUT has logged out, and nobody has logged in since
         self.handlers: dict[str, Handler] = {
             **dict.fromkeys(_UNKNOWN_HERE, lambda r: self.reject(r, _NOT_SUPPORTED)),
             "PLOGI": self._plogi,
             "PDISC": self._plogi,
             "FLOGI": self._flogi,
-            "LOGO": lambda r: self.accept(r),
+            "LOGO": self._logo,
             "RRQ": lambda r: self.accept(r),
             "ADISC": lambda r: self.accept(r, els.adisc(self.names(r), r.fc("D_ID"))),
             "FARP_REQ": self.farp_reply,
@@ -98,6 +99,10 @@ class Services:
             self.directory.setdefault(host, []).append(n_port_id)
 
     # ---- replies ----
+
+    def _logo(self, request: Received) -> None:
+        self.logged_out = True
+        self.accept(request)
 
     def accept(self, request: Received, body: bytes = b"", **fc: int) -> None:
         """LS_ACC from the address that was asked."""
@@ -129,6 +134,7 @@ class Services:
             self._tester.send_els(els.FARP_REPLY, body, port=n_port_id, service_class=service_class)
 
     def _plogi(self, request: Received) -> None:
+        self.logged_out = False
         self.accept(request, els.login(self.names(request), self._tester.receive_size, self.features))
 
     def _flogi(self, request: Received) -> None:
