@@ -171,9 +171,9 @@ size_t fcvi_print_json(const struct fcvi_frame *frame, char *out, size_t capacit
         if (i == 0 || field->structure != table[v[-1].field].structure || v->base != v[-1].base)
             place = fcvi_place_of(&places, field->structure, v->base);
         const bool blob = field->kind == FCVI_F_BLOB;
+        const size_t length = blob ? fcvi_words_of_bytes(v, words) : 0;
         const struct fcvi_value_words w = {structures[field->structure].name, place,
-                                           blob ? NULL : fcvi_meaning(frame, field, v->u), words,
-                                           blob ? fcvi_words_of_bytes(v, words) : 0};
+                                           blob ? NULL : fcvi_meaning(frame, field, v->u), words, length};
         fcvi_say_json(&t, field, v, &w);
     }
     fcvi_say(&t, "],\"payload\":{\"byte\":%zu,\"length\":%u},\"rest\":{\"byte\":%zu,\"hex\":\"",
