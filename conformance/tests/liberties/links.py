@@ -12,7 +12,7 @@ from fcvi.fc import codec
 from .frames import edited
 from .manner import MS, Config, Manner, Params, Refusal, liberty
 from .services import _logo
-from .traffic import _Beside, _Login, _Speaks, _ToTheFabric
+from .traffic import NameServerLogin, _Beside, _Login, _Speaks, _ToTheFabric
 
 _CLASS_3 = {"sof": "i3", "eof": "t"}
 
@@ -383,16 +383,10 @@ class RegistersHosts(_ToTheFabric):
 
 
 @liberty("login-with-the-management-server", "FC-GS: FFFFFAh", "traffic")
-class ManagementServer(_ToTheFabric):
+class ManagementServer(NameServerLogin):
     """The port logs in with the Management Server."""
 
     server = bytes.fromhex("fffffa")
-
-    def body(self) -> bytes:
-        names = bytes.fromhex(self._config["port_name"] + self._config["node_name"])
-        common = bytes.fromhex("2020000a 80020840 00ff0000 00000000")
-        class3 = bytes.fromhex("80000000 00000840 00ff0000 00010000")
-        return bytes.fromhex("03000000") + common + names + bytes(32) + class3 + bytes(32)
 
 
 @liberty("rscn-of-its-own", "FC-FS: RSCN of an N_Port to the Fabric Controller", "traffic")

@@ -458,7 +458,7 @@ class Scenario:
         self._hear()
         if self.misnamed is not None and not self.misnamed.found:
             said = f"{self.misnamed.method} returned {as_json(self.misnamed.reply.result['return'])}"
-            raise DutError(f"{said}, which is no return code of VI-DG 4.2: a code of the device's own is VIP_CODE_n")
+            raise DutError(f"{said}, which is no return code of VI-DG 4.2: the adapter seems to misspell one")
 
     def _hear(self) -> None:
         if not self._under_way:

@@ -23,7 +23,7 @@ RETURNS = (
 )  # fmt: skip
 #: An agent whose vipl.h lacks a name tells the number instead (dut-protocol-calls.md, 1).
 _BY_NUMBER = {f"VIP_CODE_{number}": name for number, name in enumerate(RETURNS)}
-_OWN_CODE, _A_NAME = re.compile("VIP_CODE_[0-9]{1,10}"), re.compile("VIP_[A-Z][A-Z0-9_]{1,60}")
+_A_NAME = re.compile("VIP_[A-Z][A-Z0-9_]{1,60}")
 _ALIKE = 0.9  # VIP_INVALID_RDMAWRITE, which a library may have beside VIP_INVALID_RDMAREAD, has 0.88
 METHOD_NOT_FOUND, NO_ROOM, CANCELLED = -32601, -32002, -32001
 
@@ -78,7 +78,7 @@ class Call:
         """Whether a VIPL call has ended with a name that is a mistake of who wrote it: not VIPL's, but much like one of them, or
         like none. A library may have codes of its own."""
         code = self.reply.result.get("return")
-        if not self.method.startswith("Vip") or not isinstance(code, str) or code in RETURNS or _OWN_CODE.fullmatch(code):
+        if not self.method.startswith("Vip") or not isinstance(code, str) or code in RETURNS:
             return False
         return not _A_NAME.fullmatch(code) or bool(get_close_matches(code, RETURNS, cutoff=_ALIKE))
 
