@@ -33,6 +33,8 @@ ONCE_ACCUSED = {
         (100747, ["results-after-notifications", "setup_abts=ends"], False, "5.9.4/dut-server/plain"),
     "a setup abort that names the port's own FCVI_HANDLE (E04)":
         (201419, ["handles-downwards", "abort_handle=own"], False, "8.1/pending"),
+    "two ADISC at once, of which the tester answered one (E83)":
+        (1, ["own-els-behind", "adisc-before-each-setup"], True, "7.7.3/dut-client/any"),
 }  # fmt: skip
 
 

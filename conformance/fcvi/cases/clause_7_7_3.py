@@ -33,21 +33,20 @@ def hold_adisc(t: Scenario) -> None:
     taken(t, "ADISC")
 
 
+def _held(t: Scenario, port: int) -> list[Received]:
+    """Each ADISC to that port of the tester that nobody has answered."""
+    return [r for r in t.tester.inbox if r.kind == "ADISC" and not r.taken and r.fc("D_ID") == port]
+
+
 def adisc_of(t: Scenario, port: Optional[int] = None) -> Optional[Received]:
     """The DUT's ADISC to that port of the tester; None when it waits for the tester's (E83)."""
     wanted = t.tester.n_port_id if port is None else port
-
-    def found() -> Optional[Received]:
-        return next(
-            (r for r in t.tester.inbox if r.kind == "ADISC" and not r.taken and r.fc("D_ID") == wanted), None
-        )
-
-    t.until(lambda: found() is not None, t.r_a_tov_us // 10)
-    adisc = found()
-    if adisc is not None:
-        adisc.taken = True
-        _own_names(t, adisc, "the DUT's ADISC")
-    return adisc
+    t.until(lambda: bool(_held(t, wanted)), t.r_a_tov_us // 10)
+    if not (held := _held(t, wanted)):
+        return None
+    held[0].taken = True
+    _own_names(t, held[0], "the DUT's ADISC")
+    return held[0]
 
 
 def _own_names(t: Scenario, told: Received, where: str) -> None:
@@ -67,14 +66,27 @@ def validate(t: Scenario, adisc: Optional[Received], changed: Optional[str] = No
     if changed in ("port_name", "node_name"):
         names[changed] = f"{int(names[changed], 16) ^ 0x100:016x}"
     claimed = n_port_id ^ 0x100 if changed == "n_port_id" else n_port_id
-    if adisc is not None:
-        t.tester.services.accept(adisc, els.adisc(names, claimed))
-    else:  # the DUT's own may come yet: nobody says when (E83)
-        t.tester.services.handlers["ADISC"] = lambda late: t.tester.services.accept(late, els.adisc(names, claimed))
+    services, before = t.tester.services, t.tester.services.handlers.get("ADISC")
+
+    def answer(request: Received) -> None:
+        """Every ADISC that comes is answered: nobody says when one comes, and how many (E83)."""
+        if request.fc("D_ID") == n_port_id:
+            request.taken = True
+            services.accept(request, els.adisc(names, claimed))
+        elif before is not None:
+            before(request)
+
+    services.handlers["ADISC"] = answer
+    if adisc is None:
         exchange = t.tester.send_els(els.ADISC, els.adisc(names, claimed), port=port)
         if changed is None:
             accept = expect_accept(t, exchange, "FCVI-7.7.3-02", "to the tester's ADISC")
             _own_names(t, accept, "the DUT's LS_ACC to ADISC")
+    else:
+        answer(adisc)
+    if adisc is not None or changed is None:
+        for held in _held(t, n_port_id):
+            answer(held)
     t.settle()
 
 
