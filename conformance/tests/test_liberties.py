@@ -43,6 +43,11 @@ def test_whom_a_case_accused_once_is_accused_no_more(device: tuple[int, list[str
     assert judged_by(*device) not in (Verdict.FAIL, Verdict.ERROR)
 
 
+def test_the_tester_logs_in_again_before_a_setup_when_the_device_has_logged_out() -> None:
+    names = ["logs-out-when-idle", "other-calls-return-late"]
+    assert judged_by(1, names, True, "5.9.5.disconnect/dut-server/disconnect-rqst/together") is Verdict.PASS
+
+
 @pytest.mark.parametrize("seed", range(1, 1 + SAMPLE))
 def test_a_device_that_takes_liberties_fails_nothing(seed: int) -> None:
     counts, judged = run_device(seed)

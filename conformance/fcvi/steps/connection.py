@@ -15,6 +15,7 @@ from fcvi.fc.received import Exchange, Received, kind_of
 from fcvi.engine.scenario import Inconclusive
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper_tester import Call
+from .neighbours import login
 
 REGISTRY = Registry("FC-VI")
 
@@ -534,8 +535,11 @@ def send_rqst(
 ) -> Setup:
     """The tester's FCVI_CONNECT_RQST in a new Exchange. As a retry of an earlier one when that is given.
 
+    Where the DUT has logged out by itself, the tester logs in first (7.7.1).
     port: N_Port Identifier of another port of the tester. reserved: bytes 2 and 3 of Device_Header Word 1.
     """
+    if retry_of is None and port is None and t.tester.services.logged_out:
+        login(t)
     exchange = t.tester.open_exchange(port=port)
     if connection_id is None:
         connection_id = t.rng.randrange(1, UNASSIGNED)
@@ -558,8 +562,8 @@ def finish_wait(t: Scenario, wait: Call) -> int:
 
     A device that has logged out owes nothing to a request without a login (7.7.1, FC-FS).
     """
-    if not t.owed(lambda: wait.reply.done) and t.tester.services.logged_out:
-        raise Inconclusive("the DUT logged out by itself, and the tester's request came without a new login")
+    if t.tester.services.logged_out and not t.owed(lambda: wait.reply.done):
+        raise Inconclusive("the DUT logged out by itself while the tester's request was on its way")
     t.finish(wait, "FCVI-4.2-33", returns="VIP_SUCCESS")
     address = wait.table("RemoteAddr")
     t.require(
