@@ -18,7 +18,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line
@@ -74,10 +74,10 @@ def run(args: argparse.Namespace) -> int:
         return status
     if args.resume is not None and _lacks_a_signature_only(args):
         return _finished(args, args.resume)
-    args.written = False
+    args.manifest = None
     status = run_command.run(args)
-    if args.written:  # else what is in the directory is not of this command
-        status = _finished(args, args.report) or status
+    if args.manifest is not None:  # else what is in the directory is not of this command
+        status = _finished(args, args.report, args.manifest) or status
         _tell_of_strangers(args.report)
     return status
 
@@ -121,13 +121,18 @@ def _is_certified(directory: Path) -> bool:
         return False  # the run said why
 
 
-def _finished(args: argparse.Namespace, directory: Path) -> int:
-    """PDF and signature of a certification that holds: 1 when it does not, 3 when what was asked for cannot be made."""
+def _finished(args: argparse.Namespace, directory: Path, made: Optional[bytes] = None) -> int:
+    """PDF and signature of a certification that holds: 1 when it does not, 3 when what was asked for cannot be made.
+
+    made: the manifest of the run that has just ended. Whatever certificate lies in the directory by now, no other is signed.
+    """
     if not (args.pdf or args.sign):
         return 0
     try:
         with Folder(directory) as folder:
-            said = folder.read(manifest.NAME)
+            said = folder.read(manifest.NAME) if made is None else made
+            if not said:
+                raise FileError(f"{directory}: this run has no certificate")
             if not _holds(directory, said):
                 return 1
             if not args.pdf and certificate.PDF in manifest.hashes_in(said):

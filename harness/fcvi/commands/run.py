@@ -199,11 +199,11 @@ def _options(args: argparse.Namespace, folder: Optional[Folder]) -> RunOptions:
         from fcvi.dut.step import stepping
 
         chosen.around = stepping
-    if args.resume is None:
+    if args.resume is None or folder is None:
         return chosen
     from fcvi.engine.resume import resume
 
-    goes_on = resume(args.resume, chosen)
+    goes_on = resume(folder, chosen)
     if args.asked and goes_on.target.book not in target_module.named(args):
         raise FileError(f"--resume {args.resume}: a run of {goes_on.target.book.name} ({goes_on.target.book.book}); leave out "
                         f"{' and '.join(' '.join(words) for words in args.asked)}")  # fmt: skip
@@ -402,13 +402,14 @@ def _not_run(args: argparse.Namespace, report: RunReport, folder: Optional[Folde
 
 
 def _write(args: argparse.Namespace, report: RunReport, store: Optional[Store], folder: Optional[Folder]) -> None:
-    """Raises OSError."""
+    """args.manifest gets that of the certificate, and stays None where nothing whole was written. Raises OSError."""
     if folder is None:
         return
     folder.check()
     if store is not None:
         store.finish(report)
-    write_report(folder, report, [name for name in args.formats if name != "evidence"])
+    made = write_report(folder, report, [name for name in args.formats if name != "evidence"])
+    args.manifest = None if report.interrupted else made
 
 
 def _recommended(report: RunReport) -> int:
@@ -441,7 +442,6 @@ def finish(
     failed: Optional[OSError] = None
     try:
         _write(args, report, store, folder)
-        args.written = folder is not None and not report.interrupted
     except OSError as error:
         failed = error
     interrupt.release()  # whoever reads what is printed may be slow

@@ -21,7 +21,9 @@ from .words import why
 _FEW = 8  # files that are brought to the disk one by one
 _DEEPEST = 8  # folders in folders; a report has one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+_PLAIN = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+_READ = os.O_RDONLY | _PLAIN
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _PLAIN
 
 
 class Folder:
@@ -157,9 +159,16 @@ class Folder:
         write_in(folder, last, data)
 
     def append(self, name: str) -> int:
-        """A descriptor that appends to the file; a link is refused. Raises OSError."""
+        """A descriptor that appends to the file. A link is refused, a hard one as well: what is appended would stand in a file of
+        the user's. So is a pipe, which would be waited for. Raises OSError.
+        """
         folder, last = self._split(name, make=True)
-        return os.open(last, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        file = os.open(last, _APPEND, 0o666, dir_fd=folder)
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink < 2:
+            return file
+        os.close(file)
+        raise OSError(errno.EINVAL, f"{name} is no plain file, or has another name as well")
 
     def remove(self, name: str) -> None:
         """Take a file away, if it is there. Raises OSError."""
@@ -187,7 +196,7 @@ class Folder:
         folders = set()
         for name in names:
             folder, last = self._split(name)
-            file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            file = os.open(last, _READ, dir_fd=folder)
             try:
                 os.fsync(file)
             finally:

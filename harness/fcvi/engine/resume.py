@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from shlex import quote
 from typing import Any, Optional
 
@@ -14,6 +13,7 @@ from .catalogue import load_catalogue
 from .deviation import Deviation
 from .evidence import FOLDER, RUN, EvidenceError, load_trace
 from .files import FileError, damage
+from .folder import Folder
 from .pics import PicsError
 from .pixit import Pixit
 from .protocol import in_force
@@ -26,8 +26,10 @@ _BESIDE = ("agent", "agent2", "inject")
 _REFERENCE = "ref"
 
 
-def resume(directory: Path, options: RunOptions) -> RunOptions:
-    """The options of the run whose evidence is in the directory. Raises FileError when it cannot go on."""
+def resume(directory: Folder, options: RunOptions) -> RunOptions:
+    """The options of the run whose evidence is in the directory, which is open: what is judged is of the one that the run goes on
+    in. Raises FileError when it cannot go on.
+    """
     where = directory / FOLDER / RUN
     run = rejudge.opened(directory)
     try:
@@ -42,7 +44,7 @@ def resume(directory: Path, options: RunOptions) -> RunOptions:
         raise EvidenceError(f"{where}: damaged: {damage(error)}") from error
 
 
-def _has_trace(directory: Path, ident: str) -> bool:
+def _has_trace(directory: Folder, ident: str) -> bool:
     try:
         load_trace(directory, ident)
     except FileError:
@@ -50,7 +52,7 @@ def _has_trace(directory: Path, ident: str) -> bool:
     return True
 
 
-def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOptions:
+def _resumed(directory: Folder, run: dict[str, Any], options: RunOptions) -> RunOptions:
     known = {c.variant_id(v): (c, v) for c in load_cases() for v in c.variants}
     results = {}
     for entry in run["cases"]:
@@ -81,7 +83,7 @@ def _resumed(directory: Path, run: dict[str, Any], options: RunOptions) -> RunOp
     return options
 
 
-def _far(directory: Path, against: Any, options: RunOptions) -> Optional[tuple[str, str, str]]:
+def _far(directory: Folder, against: Any, options: RunOptions) -> Optional[tuple[str, str, str]]:
     """Who stood at the far side. The command line has to name it, as it has to name the judged one. Raises FileError."""
     given, was = str(options.against or ""), str(against["attachment"]) if against else ""
     if given != was:
@@ -90,7 +92,7 @@ def _far(directory: Path, against: Any, options: RunOptions) -> Optional[tuple[s
     return (str(against["implementation"]), str(against["version"]), str(against["clock"])) if against else None
 
 
-def _target(directory: Path, attachment: str, given: Target, incomplete: dict[str, Any]) -> Target:
+def _target(directory: Folder, attachment: str, given: Target, incomplete: dict[str, Any]) -> Target:
     """The device of the run, which the command line has to name: evidence is a stranger's, and starts no program, nor is anybody
     called because it says so. What makes the calls may be another now. Raises FileError.
     """

@@ -97,17 +97,22 @@ def certificate_files(folder: Folder, report: RunReport, made: dict[str, bytes])
     return {**files, manifest.NAME: certificate.sums(folder, files, hashes)}
 
 
-def write_report(folder: Folder, report: RunReport, formats: Collection[str] = FORMATS) -> None:
-    """The evidence, what is derived from it, and the certificate. Raises OSError."""
+def write_report(folder: Folder, report: RunReport, formats: Collection[str] = FORMATS) -> bytes:
+    """The evidence, what is derived from it, and the certificate, whose manifest is given; b"" without one. Raises OSError."""
     if "evidence" in formats:
         for name, data in evidence.files(report):
             folder.write(name, data)
     made: Iterable[tuple[str, bytes]] = derived(report, formats)
+    covering = b""
     if report.certification:
+        from . import manifest
+
         kept = dict(made)
-        made = {**kept, **certificate_files(folder, report, kept)}.items()
+        certified = certificate_files(folder, report, kept)
+        made, covering = {**kept, **certified}.items(), certified.get(manifest.NAME, b"")
     for name, data in made:
         folder.write(name, data)
+    return covering
 
 
 def clear(folder: Folder) -> None:

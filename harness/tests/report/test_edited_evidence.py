@@ -6,16 +6,19 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import pytest
 
 from conformance import register_all
 from fcvi import cli
-from fcvi.commands import fuzz, judge
+from fcvi.commands import fuzz, judge, run
+from fcvi.engine.folder import Folder
 from fcvi.random import write
 from fcvi.report import merge
 from fcvi.report.words import requoted
@@ -255,6 +258,31 @@ def test_what_is_printed_as_a_command_is_quoted(given: str, report: Path, tmp_pa
     assert shlex.split(requoted("--agent 'exec:a b'")) == ["--agent", "exec:a b"]
 
 
+def test_a_run_goes_on_in_the_directory_that_was_opened(
+    failed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that lacks the failures has the name of the directory when what was done is read."""
+    register_all()
+    gone = set(failing(failed))
+    for name, left in (("r", set()), ("other", gone)):
+        place = tmp_path / name
+        shutil.copytree(failed, place)
+        path = place / "evidence/run.json"
+        data = json.loads(path.read_text())
+        data["cases"] = [case for case in data["cases"] if case["id"] not in left]
+        path.write_text(json.dumps(data, indent=1) + "\n")
+        cut_off(place)
+        (place / "evidence/cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in data["cases"][1:]))
+
+    def exchange() -> None:
+        (tmp_path / "r").rename(tmp_path / "first")
+        (tmp_path / "other").rename(tmp_path / "r")
+
+    _exchanged(monkeypatch, run, "_open", exchange)
+    cli.main(["run", "--quiet", "--resume", str(tmp_path / "r"), "--dut", FAULTY])
+    assert set(failing(tmp_path / "first")) == gone, capsys.readouterr().err
+
+
 # ---- links and tools ----
 
 
@@ -336,6 +364,51 @@ def test_a_folder_of_the_directory_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "named").symlink_to(tmp_path / "elsewhere")
     done = fcvi("run", "--select", "D.R1", "--quiet", "--report", str(tmp_path / "named"), timeout=100)
     assert done.returncode == 0, "whoever names a link means where it leads"
+
+
+@pytest.mark.parametrize("planted", ["pipe", "pipe that is read", "hard link"])
+def test_what_is_appended_to_is_a_plain_file_of_its_own(planted: str, tmp_path: Path) -> None:
+    """A pipe was waited for without end, and what a device says went into another file of the user's."""
+    (tmp_path / "mine").write_text("mine")
+    reader = -1
+    with Folder(tmp_path / "r", ours=True) as folder:
+        if planted == "hard link":
+            os.link(tmp_path / "mine", tmp_path / "r/dut.log")
+        else:
+            os.mkfifo(tmp_path / "r/dut.log")
+        if planted == "pipe that is read":
+            reader = os.open(tmp_path / "r/dut.log", os.O_RDONLY | os.O_NONBLOCK)
+        with _at_once(), pytest.raises(OSError):
+            os.write(folder.append("dut.log"), b"words")
+    if reader >= 0:
+        os.close(reader)
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_pipe_in_place_of_a_trace_is_not_waited_for(tmp_path: Path) -> None:
+    """Somebody put it there between the writing and the bringing to the disk."""
+    with Folder(tmp_path / "r", ours=True) as folder:
+        folder.write("evidence/A.1.jsonl", b"{}\n")
+        (tmp_path / "r/evidence/A.1.jsonl").unlink()
+        os.mkfifo(tmp_path / "r/evidence/A.1.jsonl")
+        with _at_once(), suppress(OSError):  # a pipe is nothing that the disk has
+            folder.sync(["evidence/A.1.jsonl"])
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Without waiting."""
+
+    def late(*_: object) -> None:
+        raise AssertionError("it waits")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(20)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("how", ["random", "fuzz"])

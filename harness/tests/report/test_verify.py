@@ -16,6 +16,7 @@ import pytest
 
 from conformance import register_all
 from fcvi import cli
+from fcvi.commands import run
 from fcvi.engine import rejudge
 from fcvi.engine.files import LARGEST, FileError
 from fcvi.engine.folder import Folder
@@ -674,6 +675,27 @@ def test_the_files_of_another_suites_certificate_belong_together(name: str, repo
     FOREIGN[name](report)
     found = verify.check(report)
     assert not found.holds() and not found.untouched() and found.unjudged
+
+
+def test_what_a_certification_signs_is_its_own(
+    certified: Path, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A certificate that holds, of another item, lies in the directory when the run has written its own."""
+    place, finish = tmp_path / "r", run.finish
+    (tmp_path / "lab.toml").write_text(LAB.replace("2.7.1", "6.6.6"))
+
+    def then_another(*words: Any) -> int:
+        status = finish(*words)
+        shutil.rmtree(place)
+        shutil.copytree(certified, place, ignore=shutil.ignore_patterns(manifest.SIGNATURE))
+        return status
+
+    monkeypatch.setattr(run, "finish", then_another)
+    words = ["--pics", str(tmp_path / "lab.toml"), "--sign", str(keys / "lab"), "--quiet", "--report", str(place)]
+    done = cli.main(["certify", *words])
+    assert done in (1, 3) and "r: not signed: " in capsys.readouterr().err
+    assert not (place / manifest.SIGNATURE).exists()
+    assert load(place)["item"]["firmware"] == "2.7.1", "what lies there holds, and is another's"
 
 
 def test_another_key_is_told(report: Path, keys: Path) -> None:
