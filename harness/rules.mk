@@ -97,22 +97,16 @@ FAULTY_PROVIDERS := $(BUILD)/vipl-shim.so $(BUILD)/libvipl-pair.so $(BUILD)/fcvi
 vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether its row catches it
 	$(IN_TREE) -m harness.tests.vipl.test_vipl_faults
 
-# the upper tester agent for RDMA verbs, where libibverbs and librdmacm are; its layer of calls is a file of its own
-VERBS_SRC := $(filter-out harness/verbs/layer_%.c,$(wildcard harness/verbs/*.c)) harness/verbs/layer_plain.c harness/verbs/layer_extended.c $(LINES_SRC)
-VERBS_NONE_SRC := harness/verbs/layer_none.c
-VERBS_FAULTY_SRC := $(wildcard harness/verbs/faulty/*.c)
+# the upper tester agent for RDMA verbs, where libibverbs and librdmacm are
+VERBS_SRC := $(wildcard harness/verbs/*.c) $(LINES_SRC)
 VERBS_LIBS := -lrdmacm -libverbs -ljansson -lpthread
 HAS_VERBS := $(shell printf '\043include <infiniband/verbs.h>\n\043include <rdma/rdma_cma.h>\n' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
 VERBS_AGENT := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent)
 VERBS_SAN := $(if $(HAS_VERBS),$(BUILD)/san/fcvi-verbs-agent)
-VERBS_FAULTY := $(if $(HAS_VERBS),$(BUILD)/fcvi-verbs-agent-faulty)
-$(BUILD)/fcvi-verbs-agent: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
+$(BUILD)/fcvi-verbs-agent: $(call objects,$(BUILD)/obj,$(VERBS_SRC))
 	$(call say,linking $@)
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@
-# the same with faulty providers at its own layer of calls
-$(BUILD)/fcvi-verbs-agent-faulty: $(call objects,$(BUILD)/obj,$(VERBS_SRC) $(VERBS_FAULTY_SRC))
-	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) $(LDFLAGS) $^ $(VERBS_LIBS) -o $@
-$(BUILD)/san/fcvi-verbs-agent: $(call objects,$(BUILD)/san/obj,$(VERBS_SRC) $(VERBS_NONE_SRC))
+$(BUILD)/san/fcvi-verbs-agent: $(call objects,$(BUILD)/san/obj,$(VERBS_SRC))
 	$(SAN_CC) $^ $(VERBS_LIBS) -o $@
 
 # a long run of random legal calls, with and without sanitizers
@@ -214,13 +208,9 @@ interop: all ## login-level cases against libfc and LIO of the Debian kernel in 
 	PYTHONPATH=$(BUILD)/python:harness:. timeout 600 $(PYTHON) -m harness.interop $(BUILD)/interop
 
 RDMA_ARGS ?=
-RDMA_KIND ?= rxe
-RDMA_FAULTS ?=
-.PHONY: interop-rdma rdma-faults
+.PHONY: interop-rdma
 interop-rdma: all $(if $(findstring --san,$(RDMA_ARGS)),$(VERBS_SAN)) ## the cases of RDMA verbs against rxe and siw of the Debian kernel in QEMU (needs apt); RDMA_ARGS=... as verbs.md says
 	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma $(BUILD)/interop-rdma $(RDMA_ARGS)
-rdma-faults: all $(VERBS_FAULTY) ## faulty providers of verbs in a guest, each against the cases of its row; RDMA_KIND=rxe or siw, RDMA_FAULTS=names or options (half an hour)
-	PYTHONPATH=$(BUILD)/python:harness:. $(PYTHON) -m harness.interop.rdma_faults $(BUILD)/interop-rdma $(RDMA_KIND) $(RDMA_FAULTS)
 
 DIFFERENTIAL_FRAMES ?= 2000000
 DIFFERENTIAL_SEED ?= 1

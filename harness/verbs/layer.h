@@ -1,6 +1,5 @@
-/* Every call that the agent makes of libibverbs and librdmacm and that a provider answers. The agent makes
- * them through a table, so that another build of it can stand a faulty provider between: post and poll are
- * inline calls through the context, which no preloaded library can reach. */
+/* Every call that the agent makes of libibverbs and librdmacm and that a provider answers, in a table: a
+ * provider has two data paths, and the agent takes one or the other. */
 #ifndef FCVI_VERBS_LAYER_H
 #define FCVI_VERBS_LAYER_H
 
@@ -53,9 +52,6 @@ struct layer {
     int (*accept)(struct rdma_cm_id *id, struct rdma_conn_param *param);
     int (*reject)(struct rdma_cm_id *id, const void *data, uint8_t length);
     int (*disconnect)(struct rdma_cm_id *id);
-    /** No call of a provider's: a reset has a faulty one destroy what it only told as destroyed. Called when
-     * the windows are gone, and again after each kind of object. NULL: there is nothing of the kind. */
-    void (*destroy_pretended)(void);
 };
 
 /** The calls themselves. */
@@ -64,13 +60,5 @@ extern const struct layer layer_plain;
 /** The calls themselves, but for the data path, which is the second one that libibverbs has: ibv_wr_* and
  * ibv_start_poll. */
 const struct layer *layer_extended(void);
-
-/** The layer of this build and its option --fault. NULL when there is no such fault; name NULL: none was
- * given. */
-const struct layer *layer_choose(const char *name);
-/** What --help says of faults; "" where there are none. */
-const char *layer_usage(void);
-/** --faults: writes what faults there are to standard output; false where there are none. */
-bool layer_list(void);
 
 #endif

@@ -107,11 +107,7 @@ static void *clean(void *context)
     for (;;) {
         size_t stay = 0;
         left[0] = '\0';
-        bool windows_gone = false;
         for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-            windows_gone = windows_gone || order[i] == KIND_QP;
-            if (windows_gone && v->layer->destroy_pretended != NULL)
-                v->layer->destroy_pretended();
             size_t of_kind = pass(v, order[i]);
             if (of_kind > 0 && left[0] == '\0')
                 snprintf(left, sizeof left, "%zu %s", of_kind, kind_names[order[i]]);

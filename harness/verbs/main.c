@@ -20,13 +20,12 @@ static const char usage[] =
     "--without-device: serves although the machine has no RDMA device; every verb fails.\n"
     "unix: serves processes of the same user, tcp: this host alone (tcp::PORT is tcp:127.0.0.1:PORT).\n"
     "--token: a file whose first line a client has to name in hello; needed for any other address.\n"
-    "--idle: a client that says nothing for so long is let go (default 3600; 10 for its first line).\n";
-static const char statuses[] =
+    "--idle: a client that says nothing for so long is let go (default 3600; 10 for its first line).\n"
     "Exit status: 0 the client has gone or a signal came, 2 wrong usage or no such address, 3 "
     "there is no RDMA device, or a line is too long.\n";
 
 struct options {
-    const char *names[DEVICES], *address, *fault;
+    const char *names[DEVICES], *address;
     size_t count;
     bool without, extended, lossy;
     struct devices devices;
@@ -59,13 +58,9 @@ static bool read_option(struct serve *s, struct options *o, const char *name, co
         o->address = value;
         return true;
     }
-    if (strcmp(name, "--fault") == 0 && layer_usage()[0] != '\0') {
-        o->fault = value;
-        return true;
-    }
     enum serve_option known = serve_option(s, name, value);
     if (known == SERVE_UNKNOWN)
-        fprintf(stderr, "%s%s%s", usage, layer_usage(), statuses);
+        fputs(usage, stderr);
     return known == SERVE_TAKEN;
 }
 
@@ -85,13 +80,13 @@ static bool read_options(int argc, char **argv, struct serve *s, struct options 
         }
         if (at + 1 == argc || !read_option(s, o, argv[at], argv[at + 1])) {
             if (at + 1 == argc)
-                fprintf(stderr, "%s%s%s", usage, layer_usage(), statuses);
+                fputs(usage, stderr);
             return false;
         }
         at += 2;
     }
     if (argc - at > 1 || (at < argc && argv[at][0] == '-')) {
-        fprintf(stderr, "%s%s%s", usage, layer_usage(), statuses);
+        fputs(usage, stderr);
         return false;
     }
     s->address = at < argc ? argv[at] : NULL;
@@ -116,21 +111,12 @@ int main(int argc, char **argv)
         .program = "fcvi-verbs-agent", .idle_ms = 3600 * 1000L, .begin = begin, .end = end, .context = &o};
     char why[256];
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        printf("%s%s%s", usage, layer_usage(), statuses);
+        fputs(usage, stdout);
         return 0;
     }
-    if (argc > 1 && strcmp(argv[1], "--faults") == 0 && layer_list())
-        return 0;
     if (!read_options(argc, argv, &s, &o))
         return 2;
-    o.layer = layer_choose(o.fault);
-    if (o.layer == NULL) {
-        fprintf(stderr, "fcvi-verbs-agent: --fault %s: there is none of this name (--faults lists them)\n",
-                o.fault);
-        return 2;
-    }
-    if (o.extended && o.fault == NULL)
-        o.layer = layer_extended();
+    o.layer = o.extended ? layer_extended() : &layer_plain;
     serve_prepare(&s);
     lock_as_much_as_may_be();
     if (!o.without && !devices_find(&o.devices, o.names, o.count, o.address, why, sizeof why)) {

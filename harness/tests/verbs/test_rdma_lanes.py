@@ -1,4 +1,4 @@
-"""The lanes of RDMA verbs in guests, without a guest: what a death, a flicker and a faulty provider come to."""
+"""The lanes of RDMA verbs in guests, without a guest: what a death and a flicker come to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.interop import rdma, rdma_faults, rdma_vm
+from harness.interop import rdma, rdma_vm
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +118,8 @@ def test_a_race_of_the_provider_is_told_apart_from_the_verdict(
 
 def test_each_race_is_a_recorded_deviation_of_all_cases() -> None:
     for kind, rows in rdma.RACES.items():
-        assert set(rows) <= rdma_faults.recorded(kind).always
+        recorded = tomllib.loads(rdma.DEVIATIONS[kind].read_text())["deviation"]
+        assert set(rows) <= {entry["requirement"] for entry in recorded if entry.get("case", "*") == "*"}
 
 
 def test_the_same_in_every_boot_is_a_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -134,138 +135,6 @@ def test_usage(words: list[str], tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as ended:
         rdma.main([str(tmp_path), *words])
     assert ended.value.code == 2
-
-
-# ---- faulty providers ----
-
-_SAID = "a\tIt does.\nb\tIt does not.\nodd-c\tIt may.\n"
-_LABELS = {"a": ["VERBS-1-01", "VERBS-1-02"], "b": ["VERBS-1-03"]}
-_KNOWN = rdma_faults.Recorded([{"requirement": "VERBS-9-09"}, {"requirement": "VERBS-1-01", "case": "D/known*"}])
-
-
-def _fault(*labels: str, name: str = "a") -> rdma_faults.Fault:
-    return rdma_faults.Fault(name, "It does.", list(labels))
-
-
-def test_without_arguments_there_is_a_usage_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """No traceback."""
-    with pytest.raises(SystemExit) as ended:
-        rdma_faults.main([])
-    assert ended.value.code == 2 and capsys.readouterr().err.startswith("usage: rdma_faults")
-
-
-def test_the_faults_are_those_that_are_named() -> None:
-    """All without a name; a name that is none is told."""
-    assert [fault.name for fault in rdma_faults.faults([], _LABELS, _SAID)] == ["a", "b", "odd-c"]
-    assert [fault.odd for fault in rdma_faults.faults(["odd-c", "a"], _LABELS, _SAID)] == [True, False]
-    assert [fault.labels for fault in rdma_faults.faults(["odd-c", "a"], _LABELS, _SAID)] == [[], ["VERBS-1-01", "VERBS-1-02"]]
-    with pytest.raises(KeyError):
-        rdma_faults.faults(["c"], _LABELS, _SAID)
-
-
-def test_rows_of_both_flavours_come_before_those_of_one(tmp_path: Path) -> None:
-    """The rows of the other flavour are no labels."""
-    file = tmp_path / "rows.tsv"
-    file.write_text("name\trows\trows_iwarp\trows_ib\tremark\na\tVERBS-1 VERBS-2\tVERBS-3\t\tIt \"may.\nb\t\t\tVERBS-4\t\n")
-    assert rdma_faults.labels("siw", file) == {"a": ["VERBS-1", "VERBS-2", "VERBS-3"], "b": []}
-    assert rdma_faults.labels("rxe", file) == {"a": ["VERBS-1", "VERBS-2"], "b": ["VERBS-4"]}
-
-
-def test_every_fault_has_rows_that_can_be_tested_in_its_flavour() -> None:
-    """As many lines as there are faults, each with a row in one flavour at least; an odd provider has none."""
-    sources = "".join(path.read_text() for path in sorted((rdma.ROOT / "harness/verbs/faulty").glob("faults_*.c")))
-    names = re.findall(r'^    \{"([a-z0-9-]+)",', sources, re.MULTILINE)
-    head, *lines = (rdma.ROOT / "conformance/verbs/requirements.tsv").read_text().splitlines()
-    book = [dict(zip(head.split("\t"), line.split("\t"))) for line in lines]
-    testable = {row["id"]: set(row["condition"].split(" and ")) for row in book if row["kind"] != "untestable"}
-    labelled = {kind: rdma_faults.labels(kind) for kind in rdma.KINDS}
-    assert len(set(names)) == len(names)
-    for kind, other in (("rxe", "IWARP"), ("siw", "IB")):
-        assert sorted(labelled[kind]) == sorted(name for name in names if not name.startswith("odd-"))
-        for name, rows in labelled[kind].items():
-            assert len(set(rows)) == len(rows), name
-            assert [row for row in rows if other in testable[row]] == [], name
-    assert [name for name, rows in labelled["rxe"].items() if not rows and not labelled["siw"][name]] == []
-
-
-@pytest.mark.parametrize(
-    "labels, results, verdict",
-    [
-        (["VERBS-1-01"], {"C": ("fail", {"VERBS-1-01", "VERBS-1-02"})}, "its row"),
-        (["VERBS-1-03", "VERBS-1-02"], {"C": ("fail", {"VERBS-1-02"})}, "its row"),  # any of them
-        (["VERBS-1-01"], {"C": ("fail", {"VERBS-1-02"})}, "another row"),
-        (["VERBS-1-02"], {"C": ("fail", {"VERBS-9-09"})}, "missed"),  # the provider does that without the fault
-        (["VERBS-1-02"], {"C": ("pass", {"VERBS-1-02"})}, "missed"),  # a deviation of a row that is declared for one case
-        (["VERBS-1-01", "VERBS-1-02"], {"D/known-1": ("fail", {"VERBS-1-01", "VERBS-2"})}, "another row"),
-        (["VERBS-1-02"], {"C": ("pass", set())}, "missed"),
-        (["VERBS-1-02"], {"C": ("error", set())}, "no verdict"),
-        (["VERBS-1-01", "VERBS-9-09"], {"C": ("pass", set())}, "deviates"),
-        (["VERBS-1-02"], {"C": ("not-applicable", set())}, "missed"),
-        ([], {"C": ("fail", {"VERBS-1-02"})}, "accused"),
-        ([], {"C": ("inconclusive", set())}, "no verdict"),
-        ([], {"C": ("pass", set()), "D": ("not-applicable", set())}, "conforms"),
-        ([], {}, "no verdict"),  # nothing was run
-        (["VERBS-1-02"], {}, "no verdict"),
-    ],
-)
-def test_what_a_fault_comes_to(labels: list[str], results: dict[str, tuple[str, set[str]]], verdict: str) -> None:
-    """By the rows that failed variants name, without those of recorded deviations."""
-    fault = _fault(*labels, name="a" if labels else "odd-c")
-    rdma_faults.judge(fault, results, _KNOWN)
-    assert fault.verdict == verdict
-
-
-def test_a_few_variants_come_first_and_then_more_of_its_rows() -> None:
-    """Each variant once, the first of each case before the second, and no more than are bounded."""
-    rows = {"VERBS-1-01": [["C/1", "C/2", "C/3"], ["D/1"], ["E/1", "E/2"]], "VERBS-1-02": [["C/1", "C/2", "C/3"], ["F/1"]]}
-    assert rdma_faults.rounds(_fault("VERBS-1-01"), rows, "rxe") == ["C/1,D/1", "E/1,C/2,E/2,C/3"]
-    assert rdma_faults.rounds(_fault("VERBS-1-03", "VERBS-1-02"), rows, "rxe") == ["C/1,F/1", "C/2,C/3"]
-    assert not rdma_faults.rounds(_fault("VERBS-1-03"), rows, "rxe")
-    assert rdma_faults.rounds(_fault(name="odd-c"), rows, "rxe") == [rdma.chosen("rxe")]
-    many = {"VERBS-1-01": [[f"C/{i}" for i in range(100)]]}
-    assert [len(part.split(",")) for part in rdma_faults.rounds(_fault("VERBS-1-01"), many, "rxe")] == [1, 12, 12, 12, 12, 11]
-
-
-@pytest.mark.parametrize(
-    "fault, verdict",
-    [
-        (_fault("VERBS-1-02", name="window-too-long"), "without effect here"),  # this provider has no windows
-        (_fault(name="odd-refuses-in-idle"), "without effect here"),
-        (_fault(), "without effect here"),  # its rows are all of the other flavour
-        (_fault("VERBS-9-09"), "deviates"),
-        (_fault("VERBS-1-02"), "no case"),
-    ],
-)
-def test_what_needs_no_guest(monkeypatch: pytest.MonkeyPatch, fault: rdma_faults.Fault, verdict: str) -> None:
-    """Nothing could be told of it here."""
-    monkeypatch.setattr(rdma_faults, "catalogue", lambda *_: {})
-    monkeypatch.setattr(rdma_faults, "recorded", lambda _: _KNOWN)
-    args = rdma_faults.options(["images", "siw"])
-    assert [one.verdict for one in rdma_faults.run(args, [fault])] == [verdict]
-
-
-def test_a_run_that_was_cut_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What was written is not tried again, and what was not tried is no green."""
-    tried: list[str] = []
-
-    def run(args: argparse.Namespace, chosen: list[rdma_faults.Fault]) -> list[rdma_faults.Fault]:
-        done = chosen[: int(args.minutes)]
-        for fault in done:
-            fault.verdict = "conforms" if fault.odd else "its row"
-            tried.append(fault.name)
-        return done
-
-    every = ("a", "b", "odd-c")
-    monkeypatch.setattr(rdma_faults, "faults", lambda *_: [rdma_faults.Fault(name, "") for name in every])
-    monkeypatch.setattr(rdma_faults, "run", run)
-    assert rdma_faults.main([str(tmp_path), "rxe", "--minutes", "2"]) == 1
-    with open(tmp_path / "faults-rxe.jsonl", "r+b") as file:
-        file.truncate(file.seek(0, 2) - 9)  # the run was killed while it wrote
-    assert rdma_faults.main([str(tmp_path), "rxe", "--resume"]) == 0
-    assert tried == ["a", "b", "b", "odd-c"]
-    assert list(rdma_faults.already(tmp_path / "faults-rxe.jsonl")) == ["a", "b", "odd-c"]
-    assert rdma_faults.main([str(tmp_path), "rxe", "--odd"]) == 0
-    assert tried == ["a", "b", "b", "odd-c", "odd-c"]
 
 
 @pytest.mark.parametrize("kind", rdma.KINDS)

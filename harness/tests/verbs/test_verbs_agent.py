@@ -187,18 +187,6 @@ def test_words_of_the_command_line() -> None:
     assert status == 3 and said == "" and why.count("\n") == 1 and why.startswith("fcvi-verbs-agent: there is no RDMA device")
 
 
-def test_every_fault_has_a_name_and_a_text() -> None:
-    """What each breaks stands in rows.tsv (test_rdma_lanes.py)."""
-    program = ROOT / "build/fcvi-verbs-agent-faulty"
-    if not program.exists():
-        pytest.skip("fcvi-verbs-agent-faulty is not built (make rdma-faults)")
-    lines = subprocess.run([program, "--faults"], capture_output=True, text=True, check=True).stdout.splitlines()
-    faults = dict(line.split("\t") for line in lines)
-    assert len(faults) == len(lines) and all(faults.values())
-    odd = sum(name.startswith("odd-") for name in faults)
-    assert odd >= 10 and len(faults) - odd >= 60
-
-
 _NO_ROOM = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
