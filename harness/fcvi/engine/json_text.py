@@ -23,5 +23,14 @@ readable = _form((", ", ": "))  # for people, on one line
 
 
 def indented(data: Any, ascii_only: bool = True) -> bytes:
-    """One member a line, in UTF-8. Half a character, which no UTF-8 has, is an escape."""
-    return encoded(json.dumps(data, indent=1, ensure_ascii=ascii_only) + "\n")
+    """One member a line, in UTF-8. What a terminal obeys, or what turns the direction of writing, is an escape: people print the
+    file. So is half a character, which no UTF-8 has.
+    """
+    text = json.dumps(data, indent=1, ensure_ascii=ascii_only) + "\n"
+    if not text.replace("\n", "").isprintable():
+        text = "".join(c if c == "\n" or c.isprintable() else _escaped(c) for c in text)
+    return encoded(text)
+
+
+def _escaped(character: str) -> str:
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]

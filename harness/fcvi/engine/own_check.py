@@ -13,7 +13,7 @@ import inspect
 import re
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Iterable, Iterator, Optional, get_type_hints
+from typing import Any, Iterable, Iterator, Mapping, Optional, get_type_hints
 
 from .blame import code_of
 from .case import CaseInfo, load_cases
@@ -40,9 +40,13 @@ def check(path: Path, text: bytes, module: ModuleType, declared: Iterable[CaseIn
     """Look through a file that was read. Raises FileError for the first mistake, by its line."""
     tree = ast.parse(text)
     found = [*_requirements(tree), *_undefined(path, module), *_functions(tree, module)]
+    functions: dict[str, ast.FunctionDef] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, node)
     for case in declared:
         found += _declaration(case)
-        found += _primitives(case, tree)
+        found += _primitives(case, functions)
     if found:
         raise mistake(path, *min(found))
 
@@ -130,12 +134,11 @@ def _expression(expression: str, items: dict[str, Any]) -> Iterator[str]:
         yield str(error).partition(" (<unknown>")[0]
 
 
-def _primitives(case: CaseInfo, tree: ast.AST) -> Found:
+def _primitives(case: CaseInfo, functions: Mapping[str, ast.FunctionDef]) -> Found:
     """Calls of the scenario's methods in the function of the case, where it says of what kind the scenario is."""
     body = inspect.unwrap(case.body)
     code = code_of(case)
-    named = "" if code is None else code.co_name
-    function = next((one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.name == named), None)
+    function = functions.get("" if code is None else code.co_name)
     if function is None or not function.args.args:
         return
     name = function.args.args[0].arg

@@ -115,7 +115,7 @@ def complete(given: dict[str, Any], where: str) -> dict[str, Any]:
             of_streams = name == "tcp"
             hint = "a device of VI/TCP is tested with --book vitcp" if of_streams else "`fcvi pics new` lists the items"
             near_it = near(name, (*known.booleans, *known.numbers, *known.words))
-            raise UnknownItem(f"{where}: unknown PICS item {name!r}{near_it}; {hint}")
+            raise UnknownItem(f"{where}: unknown PICS item {name!r:.60}{near_it}; {hint}")
         pics[name] = value
     return pics
 

@@ -63,10 +63,15 @@ def told(error: BaseException) -> str:
     return why(error)
 
 
+_LONGEST_WORD = 200  # that may be a name with a mistake in it: each that is known is compared with it
+
+
 def near(word: str, known: Iterable[str]) -> str:
     """Words in brackets, with a blank before them, that offer the names that are nearest to a word; empty when none is near."""
     from difflib import get_close_matches
 
+    if len(word) > _LONGEST_WORD:
+        return ""
     names = {name.lower(): name for name in known}
     swapped = [name for name in names if sorted(name) == sorted(word.lower())]  # two letters in the other order
     found = [names[name] for name in swapped[:2] or get_close_matches(word.lower(), names, 2, 0.7)]

@@ -15,9 +15,10 @@ from typing import Callable
 import pytest
 
 from conformance import register_all
+from conformance.fcvi.steps.connection import REGISTRY
 from fcvi.capture.hexdump import HexError, frames_of
 from fcvi.dut.endpoint import Session
-from fcvi.engine import declaration, deviation, filters, strict
+from fcvi.engine import case as registry, declaration, deviation, filters, own_cases, strict
 from fcvi.engine.case import load_cases
 from fcvi.engine.deviation import Deviation
 from fcvi.engine.evidence import load_trace
@@ -25,7 +26,7 @@ from fcvi.engine.files import FileError
 from fcvi.engine.results import Result, RunReport, Verdict
 from fcvi.engine.select import select
 from fcvi.learn import mealy
-from fcvi.report import canonical, diff, manifest, waive
+from fcvi.report import canonical, diff, github, manifest, matrix, waive
 
 from ..conftest import FCVI, ROOT
 from ..vitcp import vitcp_conversations
@@ -166,6 +167,76 @@ def _frames(ports: Callable[[list[bytes], int], list[tuple[int, bytes]]]) -> Cal
     return make
 
 
+def _file(make: Callable[[int], str], read: Callable[[Path], object]) -> Callable[[int], Callable[[], object]]:
+    """A file that a person writes and names."""
+
+    def written(n: int) -> Callable[[], object]:
+        path = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name), "own.py")
+        path.write_text(make(n))
+        return lambda: read(path)
+
+    return written
+
+
+def _pics(path: Path) -> object:
+    return declaration.load(path, [])
+
+
+def _compared(n: int) -> Callable[[], object]:
+    """Two devices beside each other, as a page and as a table. Every second case has got worse."""
+    places = []
+    for verdict in ("pass", "fail"):
+        places.append(Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name)))
+        results = [{"id": f"c{i}", "verdict": verdict if i % 2 else "fail", "qualifier": None, "reason": "x"} for i in range(n)]
+        data = {"schema": 1, "suite": {}, "dut": {}, "pixit": {}, "seed": 1, "results": results, "requirements": {}}
+        (places[-1] / "report.json").write_text(json.dumps(data))
+
+    def read() -> None:
+        table = matrix.build([matrix.load(str(place)) for place in places])
+        matrix.html_page(table)
+        matrix.csv_table(table)
+
+    return read
+
+
+def _known(n: int) -> Callable[[], object]:
+    """A baseline of failures that a run still has, each of many requirements."""
+    results = [{"id": f"c{i}", "verdict": "fail", "broken": [f"FCVI-{j}" for j in range(20)]} for i in range(n)]
+    path = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name), "report.json")
+    path.write_text(json.dumps({"results": results}))
+    now = [Result(str(r["id"]), "", Verdict.FAIL, broken=list(r["broken"])) for r in results]
+    report = RunReport("", "", "", "", "", {}, {}, 1, results=now, date="2126-01-31")
+    return lambda: waive.apply(report, waive.load_baseline(path), "report", [])
+
+
+def _annotated(reason: Callable[[int], str], n: int, count: int = 1) -> Callable[[], object]:
+    """What a job of GitHub shows of a device that says so."""
+    results = [{"id": f"c{i}", "verdict": "fail", "reason": reason(n) + "x" * (i % 99), "broken": [], "findings": [], "frames": 1}
+               for i in range(count)]  # fmt: skip
+    report = {"dut": {"implementation": "x", "version": "1"}, "results": results, "deviations": [],
+              "summary": dict.fromkeys(("pass", "fail", "inconclusive", "error", "not-applicable"), 0)}  # fmt: skip
+    return lambda: (github.annotated(report), github.summary(report))
+
+
+def _own_cases(n: int) -> str:
+    """A file of so many cases."""
+    head = "from conformance.fcvi.steps.connection import REGISTRY\nfrom fcvi.engine.case import Variant, case\n" \
+           "from fcvi.fc.scenario import Scenario\n"  # fmt: skip
+    one = '@case(REGISTRY, "own.{0}", "x", clause="8.5.3", requirements=[], applies="", variants=[Variant("a")])\n' \
+          'def own_{0}(t: Scenario) -> None:\n    """x"""\n    t.control("x")\n'  # fmt: skip
+    return head + "".join(one.format(i) for i in range(n))
+
+
+def _declared_anew(path: Path) -> None:
+    """The cases of a file, which are forgotten again."""
+    taken, cases = set(REGISTRY._taken), dict(REGISTRY._cases)
+    try:
+        own_cases._declared(path)
+    finally:
+        REGISTRY._taken, REGISTRY._cases = taken, cases
+        registry.OWN.clear()
+
+
 _FLOWS, _EXPLAIN = ["flows", "--json"], ["explain", "--json"]
 COMMANDS: dict[str, tuple[list[str], int, Callable[[int], bytes]]] = {
     "connections of VI/TCP": (["flows", "--wire", "tcp", "--json"], 1000, _connections),
@@ -231,6 +302,21 @@ READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "a filter that is never closed": (64_000, lambda n: lambda: filters.parsed("(" * n, ["S_ID"])),
     "a selection of patterns": (100, lambda n: lambda: select(load_cases(), ",".join(f"*{i}*" for i in range(n)))),
     "lines of a client": (2_000, _lines),
+    "a PICS with a long item": (20_000, _file(lambda n: f"[pics]\n{'ab' * n} = true\n", _pics)),
+    "a PICS of many items": (2_000, _file(lambda n: "".join(f"a{i} = 1\n" for i in range(n)), _pics)),
+    "a PIXIT of many items": (2_000, _file(lambda n: "[pixit]\n" + "".join(f"dut.a{i} = 1\n" for i in range(n)), _pics)),
+    "a baseline": (1_000, _known),
+    "a matrix": (1_000, _compared),
+    "annotations of many failures": (500, lambda n: _annotated(lambda _: "x", n, n)),
+    **{f"an annotation of {words!r}": (5_000, (lambda words: lambda n: _annotated(lambda n: words * n, n))(words))
+       for words in ("1", "0x1 ", "1 us ", "frame 1, ", "'")},
+    "cases of one's own": (20, _file(_own_cases, _declared_anew)),
+    "a case of one's own with many lines": (
+        100, _file(lambda n: _own_cases(1) + '    t.require(True, "FCVI-8.5.3-a3", "x", 1, 2)\n' * n, _declared_anew)
+    ),
+    "a file with many functions beside a case": (
+        500, _file(lambda n: _own_cases(1) + "".join(f"def f{i}(a: int) -> int:\n    return a\n" for i in range(n)), _declared_anew)
+    ),
 }
 
 
@@ -293,12 +379,26 @@ def _quarantined(n: int) -> Callable[[], object]:
     return lambda: waive.load_quarantine(place, ["a"], [])
 
 
+def _with_reason(n: int) -> Callable[[], object]:
+    place = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name), "pics.toml")
+    place.write_text(f'[[deviation]]\ncase = "*"\nreason = "{"x" * n}"\n')
+    return lambda: declaration.load(place, [])
+
+
+def _with_case(n: int) -> Callable[[], object]:
+    place = Path(tempfile.mkdtemp(prefix="fcvi-growth-", dir=_PLACE.name), "quarantine.toml")
+    place.write_text(f'[[quarantine]]\ncase = "a{"*" * (n - 1)}"\nreason = "x"\nuntil = 2999-01-01\n')
+    return lambda: waive.load_quarantine(place, ["a"], [])
+
+
 _HUNDRED = '{"op":"advance","us":0,"now":0,"idle":99}'
 #: What the threat model promises that is taken at most, and what is said of one more.
 MOST: dict[str, tuple[int, Callable[[int], Callable[[], object]], str]] = {
     "characters of JSON": (64 << 20, _text, "are read of JSON"),
     "bytes of TOML": (8 << 20, lambda n: _toml("#" * n), "are read of a file of TOML"),
     "deviations": (1000, _declared, "1001 deviations are more"),
+    "characters of a deviation": (2000, _with_reason, "reason has 2001 characters"),
+    "characters of a quarantine": (2000, _with_case, "case has 2001 characters"),
     "entries of a quarantine": (1000, _quarantined, "1001 entries are more"),
     "patterns": (1000, lambda n: lambda: select(load_cases(), ",".join(["D*"] * n)), "more than 1000 patterns"),
     "states of a machine": (1000, lambda n: lambda: mealy.Mealy.from_json(_machine(n), "x"), "1001 states are more"),

@@ -74,6 +74,9 @@ HOSTILE = [
     ("time runs wrong", 'lambda m: m == "clock.advance"',
      "out('{\"id\":%d,\"result\":{\"now_us\":5,\"next_us\":null}}' % m['id']); continue", "now_us"),
     ("floods", MID_CASE, "\n        while True: out('{\"method\":\"log\",\"params\":{\"text\":\"x\"}}')", "floods"),
+    ("no number", MID_CASE, "out('{\"id\":%d,\"result\":{\"a\":NaN}}' % m['id']); continue", "NaN is no JSON"),
+    ("a number beyond all", MID_CASE, "out('{\"id\":%d,\"result\":{\"a\":1e999}}' % m['id']); continue", "1e999 is too large"),
+    ("a member twice", MID_CASE, "out('{\"id\":%d,\"result\":{\"a\":1,\"a\":1}}' % m['id']); continue", "there twice"),
     ("deep nesting", MID_CASE, "out('[' * 60000); continue", "not JSON"),
 ]  # fmt: skip
 

@@ -30,8 +30,16 @@ def test_indented_text_is_that_of_json() -> None:
     for _ in range(5000):
         value = _value(rng, 0)
         for ascii_only in (True, False):
-            text = json.dumps(value, indent=1, ensure_ascii=ascii_only)
+            text = json.dumps(value, indent=1, ensure_ascii=ascii_only).replace("\u2028", "\\u2028")
             assert indented(value, ascii_only) == text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def test_what_a_terminal_obeys_is_an_escape() -> None:
+    """A device names itself, and `judge --json` prints what it said: U+009B begins a command of a terminal."""
+    value = {"\x9b2J": "a\x7f\u202eb\u2066\U000e0001\ufffe\u00e9"}
+    text = indented(value, ascii_only=False).decode()
+    assert text == '{\n "\\u009b2J": "a\\u007f\\u202eb\\u2066\\udb40\\udc01\\ufffe\u00e9"\n}\n'
+    assert json.loads(text) == value
 
 
 def test_separators_are_those_of_their_readers() -> None:
