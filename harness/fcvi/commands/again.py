@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Callable
 
 from fcvi.engine.case import load_cases
-from fcvi.engine.files import FileError, read_json
+from fcvi.engine.files import FileError
+from fcvi.engine.folder import load_report
 from fcvi.engine.results import RunReport, Verdict
 from fcvi.engine.words import complain
 
@@ -18,8 +19,7 @@ _GRAVEST = (2, 3, 1, 4, 0)  # of several statuses
 
 def failed_in(place: Path) -> list[str]:
     """The terms of --select for what did not pass in an earlier run: a report directory or its report.json. Raises FileError."""
-    file = place / "report.json" if place.is_dir() else place
-    data = read_json(file)
+    file, data = load_report(place)
     try:
         if data.get("error"):
             raise FileError(f"{file}: nothing ran there ({str(data['error'])[:100]})")

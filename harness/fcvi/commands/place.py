@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator
 
 from fcvi.engine.evidence import FOLDER, RUN
-from fcvi.engine.files import FileError, read_json
+from fcvi.engine.files import FileError, parse_json
+from fcvi.engine.folder import load_report, read_report
 from fcvi.engine.words import UsageError, why
 from fcvi.report import manifest
 
@@ -109,7 +110,7 @@ def _held(directory: Path, own: Iterable[str]) -> str:
 
 def _run_of(directory: Path) -> Any:
     try:
-        return read_json(directory / FOLDER / RUN)
+        return parse_json(read_report(directory, f"{FOLDER}/{RUN}"), "")
     except FileError:
         return None
 
@@ -129,7 +130,7 @@ def _nothing_ran(directory: Path) -> bool:
         cases = run.get("cases")
         return "incomplete" not in run and isinstance(cases, list) and all(_not_run(case) for case in cases)
     try:
-        report = read_json(directory / "report.json")
+        report = load_report(directory)[1]
     except FileError:
         return False
     return isinstance(report, dict) and bool(report.get("error")) and not report.get("results")

@@ -22,7 +22,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine.files import damage, encoded, read_json, write_file
+from fcvi.engine.files import damage, encoded, write_file
+from fcvi.engine.folder import load_report
 from fcvi.engine.rejudge import rejudge
 from fcvi.engine.runner import exit_status
 from fcvi.engine.words import complain
@@ -89,11 +90,10 @@ def join(args: argparse.Namespace) -> int:
 
 def annotate(args: argparse.Namespace) -> int:
     """Annotations, and the summary."""
-    file = args.directory / "report.json" if args.directory.is_dir() else args.directory
     if args.summary is not None:
         place.ready_file("--summary", args.summary)
+    file, report = load_report(args.directory)
     try:
-        report = read_json(file)
         lines, told = github.annotated(report), github.summary(report)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         complain(f"{file}: not a report.json of this version of fcvi ({damage(error)})")

@@ -10,7 +10,8 @@ from typing import Any, Optional, Sequence
 from fcvi.engine.attachment import AttachError
 from fcvi.engine.case import load_cases
 from fcvi.engine.evidence import FOLDER, RUN
-from fcvi.engine.files import FileError, read_json
+from fcvi.engine.files import FileError, parse_json
+from fcvi.engine.folder import load_report, read_report
 from fcvi.engine.params import EDITIONS
 from fcvi.engine.protocol import Protocol, put_in_force, registered
 from fcvi.engine.select import SelectionError, matches, terms
@@ -81,9 +82,12 @@ def named(args: Namespace) -> tuple[Protocol, ...]:
 
 def _book_of(place: Path) -> Optional[Protocol]:
     """Which book judged a report, or a directory of one; None for what is no report."""
-    file = place / FOLDER / RUN if (place / FOLDER / RUN).is_file() else place / "report.json" if place.is_dir() else place
+    file = place / FOLDER / RUN
     try:
-        run = read_json(file)
+        if file.is_file():
+            run = parse_json(read_report(place, f"{FOLDER}/{RUN}"), str(file))
+        else:
+            file, run = load_report(place)
         return recorded(run, file) if isinstance(run, dict) else None
     except FileError:
         return None

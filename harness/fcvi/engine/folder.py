@@ -13,11 +13,12 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
-from .files import LARGEST, SCRATCH, FileError, read_in, write_in
+from .files import LARGEST, SCRATCH, FileError, parse_json, read_in, read_json, write_in
 from .words import why
 
+_REPORT = "report.json"
 _FEW = 8  # files that are brought to the disk one by one
 _DEEPEST = 8  # folders in folders; a report has one
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -272,6 +273,13 @@ def read_report(directory: Place, name: str) -> bytes:
         return directory.read(name)
     with open_report(directory, name) as folder:
         return folder.read(name)
+
+
+def load_report(place: Path) -> tuple[Path, Any]:
+    """What report.json says, in a report directory or by its own name; and its name. Raises FileError."""
+    if not place.is_dir():
+        return place, read_json(place)
+    return place / _REPORT, parse_json(read_report(place, _REPORT), str(place / _REPORT))
 
 
 def open_report(directory: Path, name: str) -> Folder:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from fcvi.engine.files import FileError, damage, one_line, read_json
+from fcvi.engine.files import FileError, damage, one_line
+from fcvi.engine.folder import load_report
 from fcvi.engine.words import as_json
 
 #: As the report calls a requirement of which no case tells.
@@ -72,8 +73,7 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
 
 def load(path: Path) -> Run:
     """A report directory, or a report.json. Raises FileError."""
-    file = path / "report.json" if path.is_dir() else path
-    data = read_json(file)
+    file, data = load_report(path)
     try:
         return _run(str(path), data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:

@@ -16,7 +16,8 @@ from fcvi.engine import strict
 from fcvi.engine.case import load_cases
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.deviation import too_long
-from fcvi.engine.files import FileError, read_file, read_json
+from fcvi.engine.files import FileError, read_file
+from fcvi.engine.folder import load_report
 from fcvi.engine.results import Result, RunReport, Verdict
 
 _MOST = 1000
@@ -88,8 +89,7 @@ def load_baseline(path: Path) -> dict[str, tuple[str, set[str]]]:
 
     Raises FileError.
     """
-    file = path / "report.json" if path.is_dir() else path
-    data = read_json(file)
+    file, data = load_report(path)
     try:
         if data.get("error"):
             raise FileError(f"{file}: nothing ran there ({str(data['error'])[:100]}), so it is no baseline")

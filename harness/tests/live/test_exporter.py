@@ -7,6 +7,8 @@ import threading
 import time
 import urllib.request
 
+import pytest
+
 from fcvi.live.exporter import Exporter, packed
 
 
@@ -31,5 +33,22 @@ def test_those_who_say_nothing_shut_nobody_out_and_cost_few_threads() -> None:
         assert max(taken[1:]) < 2, taken
     finally:
         for s in silent:
+            s.close()
+        exporter.close()
+
+
+def test_who_came_first_makes_room() -> None:
+    """Where the last one did, those who say nothing would send a collector away that is being answered."""
+    exporter = Exporter(("127.0.0.1", 0), lambda: None)
+    exporter.taken(packed(b"fcvi 1\n"))
+    asking = [socket.create_connection(exporter.socket.getsockname(), timeout=5) for _ in range(17)]
+    try:
+        assert asking[0].recv(1) == b""
+        for later in asking[1:]:
+            later.settimeout(0.01)
+            with pytest.raises(TimeoutError):
+                later.recv(1)
+    finally:
+        for s in asking:
             s.close()
         exporter.close()

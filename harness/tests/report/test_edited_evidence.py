@@ -300,6 +300,17 @@ def test_no_file_of_a_report_is_read_through_a_link(report: Path, tmp_path: Path
     assert done.returncode == 2 and "it is a link" in done.stderr
 
 
+@pytest.mark.parametrize("words", [
+    "report diff {0} {0}", "report matrix --out {0}/../m {0} {0}", "report github {0}", "run --select D.R1 --baseline {0}",
+    "run --rerun-failed {0}",
+])  # fmt: skip
+def test_no_report_of_a_directory_is_read_through_a_link(words: str, report: Path, tmp_path: Path) -> None:
+    (report / "report.json").rename(tmp_path / "report.json")
+    (report / "report.json").symlink_to(tmp_path / "report.json")
+    done = fcvi(*words.format(report).split())
+    assert done.returncode == 2 and "it is a link" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 @pytest.fixture(name="tools")
 def _tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A place for programs that are found first."""
