@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from .quick import names, play
+from fcvi.engine.files import FileError
+
+from .quick import books, names, play
 from .quick.__main__ import main
 from .quick.plan import ROOT, Plan
 
@@ -30,6 +34,32 @@ def test_a_case_of_fc_vi_brings_its_broken_devices() -> None:
     nodes = list(planned("C.5.9.1").tests)
     assert any("test_fault_is_caught_for_its_reason[" in node for node in nodes)
     assert any("test_without_the_fault_the_case_passes[C.5.9.1" in node for node in nodes)
+
+
+@pytest.mark.parametrize("word, device", [
+    ("TCP.3.1.f", "test_every_mistake_is_named_by_its_row[rx-high]"),
+    ("VITCP-3.1-21", "test_every_mistake_is_named_by_its_row[rx-high]"),
+    ("VIPL.X9", "test_a_fault_is_told_by_its_row[goes-on-behind-a-loss]"),
+    ("VIPL-G2.4-01", "test_a_fault_is_told_by_its_row[goes-on-behind-a-loss]"),
+    ("VERBS.4", "test_a_fault_is_told_by_its_row[resize-in-name-only-VERBS-5.3.3-01-VERBS.4/up]"),
+    ("R1.6.5.a", "test_fault_is_caught_for_its_reason["),
+])  # fmt: skip
+def test_a_case_or_requirement_of_another_book_brings_its_broken_devices(word: str, device: str) -> None:
+    assert [node for node in planned(word).tests if f"::{device}" in node]
+
+
+def test_a_requirement_that_does_not_exist_is_a_line_of_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_vipl, case = next((book, case) for book, case in books.cases() if case.id == "VIPL.C7")
+    wrong = replace(case, requirements=("VIPL-G3.5.1-99",))
+    monkeypatch.setattr(books, "cases", lambda: iter([(of_vipl, wrong)]))
+    with pytest.raises(FileError) as mistake:
+        books.check(Plan(cases={("VIPL", "VIPL.C7"): None}))
+    assert re.match(r"conformance/vipl/cases/\w+\.py:\d+: there is no requirement VIPL-G3\.5\.1-99", str(mistake.value))
+
+
+@pytest.mark.parametrize("share", [100, pytest.param(1, marks=pytest.mark.nightly)])
+def test_no_case_has_a_mistake_that_shows_when_its_file_is_read(share: int) -> None:
+    books.check(Plan(cases={(book.name, case.id): None for book, case in list(books.cases())[::share]}))
 
 
 def test_a_requirement_brings_the_cases_that_list_it_and_the_tests_that_name_it() -> None:

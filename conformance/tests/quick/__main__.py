@@ -2,12 +2,14 @@
 
 Usage: ./bootstrap quick [--seconds N] [--list] [NAME...]
 NAME: a case (5.3.4.c), a requirement (FCVI-5.3.4-01), a module, a test, or a file. Without a name: each file that git says differs.
-Exit status: 0 what ran passed, 1 something failed or cannot be read, 2 wrong usage or nothing to run, 3 the build failed.
+Exit status: 0 what ran passed; 1 something failed, cannot be read, or nothing came to its end;
+2 wrong usage or nothing to run; 3 the build failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import traceback
@@ -15,8 +17,9 @@ from collections import Counter
 from pathlib import Path
 
 from conformance import register_all
+from fcvi.engine.files import FileError
 
-from . import names, play
+from . import books, names, play
 from .plan import ROOT, Plan
 
 
@@ -30,11 +33,13 @@ def _planned(words: list[str]) -> Plan:
 
 
 def _place(mistake: Exception) -> str:
-    """The line of this tree that an exception came from."""
+    """The line of this tree that an exception came from: of whoever declares something, not of what it is declared with."""
     if isinstance(mistake, SyntaxError):
-        return f"{mistake.filename}:{mistake.lineno}"
+        return f"{os.path.relpath(mistake.filename or '', ROOT)}:{mistake.lineno}"
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(mistake.__traceback__)]
-    path, line = next(((path, line) for path, line in reversed(frames) if path.is_relative_to(ROOT)), frames[-1])
+    ours = [frame for frame in frames if frame[0].is_relative_to(ROOT)]
+    authors = [frame for frame in ours if {"cases", "tests"} & {*frame[0].parts} and "quick" not in frame[0].parts]
+    path, line = [*frames, *ours, *authors][-1]
     return f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}:{line}"
 
 
@@ -60,9 +65,15 @@ def main(words: list[str]) -> int:
         print(f"quick: nothing is called {error}: name a case, a requirement, a module, a test or a file", file=sys.stderr)
         return 2
     except Exception as mistake:  # pylint: disable=broad-except  # in a file of the tree: cases and devices are read to find them
-        print(f"quick: {_place(mistake)}: {type(mistake).__name__}: {mistake}", file=sys.stderr)
+        words = mistake.msg if isinstance(mistake, SyntaxError) else mistake
+        print(f"quick: {_place(mistake)}: {type(mistake).__name__}: {words}", file=sys.stderr)
         return 1
     _tell(plan)
+    try:
+        books.check(plan)
+    except FileError as mistake:
+        print(f"quick: {mistake}", file=sys.stderr)
+        return 1
     if not plan:
         print("quick: nothing to run; `./bootstrap check` runs all that a commit needs", file=sys.stderr)
         return 2
@@ -85,7 +96,7 @@ def main(words: list[str]) -> int:
         print(f"quick: FAILED {name}")
     times = f"{time.monotonic() - begun - built:.1f} s after {built:.1f} s of planning and building"
     print(f"quick: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.late)} not run, in {times}")
-    return 1 if tally.failed else 0
+    return 0 if tally.passed and not tally.failed else 1
 
 
 if __name__ == "__main__":

@@ -17,11 +17,6 @@ from pathlib import Path
 from . import books, imports
 from .plan import ROOT, Plan
 
-_CATALOGUES = ["conformance/tests/test_claims.py", "conformance/tests/test_editions.py", "conformance/tests/test_register.py",
-               "conformance/tests/test_bank.py::test_names_are_unique_and_requirements_exist",
-               "conformance/tests/test_bank.py::test_every_requirement_has_a_device_or_a_reason",
-               "conformance/tests/test_faults.py::test_every_case_has_a_broken_device",
-               "conformance/tests/test_faults.py::test_fault_names_are_requirements"]  # fmt: skip
 _DOCUMENTS = ["harness/tests/commands/test_documents.py"]
 #: Where the unit tests of a room are; the longest beginning of a path counts.
 _UNIT_TESTS = {"codec": "codec/tests", "refimpl": "refimpl/tests", "refimpl/vipl": "refimpl/vipl/tests",
@@ -71,8 +66,8 @@ def changed(path: Path, plan: Plan) -> None:
     elif path.suffix == ".py" and name.startswith(("harness/fcvi/", "harness/tests/", "conformance/")):
         _module(path, plan)
     elif path.suffix == ".tsv" or path.name == "errata.md":
-        plan.add_tests(_CATALOGUES)
-        plan.why.append(f"{name}: the tests of catalogues")
+        plan.add_tests(books.tests_of(path))
+        plan.why.append(f"{name}: the tests of its catalogue")
         plan.not_covered.append(f"{name}: `make check-docs` compares CONFORMANCE.md")
     elif path.suffix == ".md":
         plan.add_tests(_DOCUMENTS)
@@ -84,7 +79,7 @@ def changed(path: Path, plan: Plan) -> None:
 def _cases(found: list[tuple[str, books.CaseInfo]], why: str, plan: Plan) -> None:
     for book, case in found[:_MOST_CASES]:
         plan.cases[book, case.id] = None
-    plan.add_tests(books.devices({case.id for book, case in found[:_MOST_CASES] if book == "FC-VI"}))
+    plan.add_tests(books.devices(found[:_MOST_CASES]))
     plan.why.append(why)
     if len(found) > _MOST_CASES:
         plan.not_covered.append(f"{why}: {len(found) - _MOST_CASES} more cases")
@@ -93,7 +88,7 @@ def _cases(found: list[tuple[str, books.CaseInfo]], why: str, plan: Plan) -> Non
 def _requirement(word: str, plan: Plan) -> None:
     why = f"{word} is a requirement: the cases that list it, its broken devices, and the tests that name it"
     _cases(books.listing(word), why, plan)
-    plan.add_tests(books.devices(set(), word))
+    plan.add_tests(books.devices([], word))
     for name in _mentioning(word, ("*/test_*.py", "*/test_*.c")):
         _test(ROOT / name, plan, told=False)
 

@@ -12,6 +12,7 @@ from typing import Any, Iterator, Optional
 
 import pytest
 
+from . import books
 from .plan import DEVICES, ROOT, Plan
 
 _AT_LEAST_S = 1.0  # that a file of tests gets when its turn comes
@@ -47,8 +48,9 @@ def cases(plan: Plan, tally: Tally) -> None:
     for book, ident in plan.cases:
         by_book.setdefault(book, []).append(ident)
     for book, idents in by_book.items():
-        command = [str(ROOT / "build/fcvi"), "run", *DEVICES[book], "--quiet", "--select", ",".join(idents)]
-        _process(f"fcvi run {' '.join(command[2:])}", command, tally)
+        command = [str(ROOT / "build/fcvi"), "run", *DEVICES[book], "--select", ",".join(idents)]
+        if _process(f"fcvi run {' '.join(command[2:])}", command, tally):
+            print("\n".join(f"quick: {ident} stands at {place}" for ident, place in books.places(plan) if ident in idents))
 
 
 def programs(plan: Plan, tally: Tally) -> None:
@@ -57,21 +59,23 @@ def programs(plan: Plan, tally: Tally) -> None:
         _process(name, [str(ROOT / "build/tests" / name.removesuffix(".c"))], tally)
 
 
-def _process(what: str, command: list[str], tally: Tally) -> None:
+def _process(what: str, command: list[str], tally: Tally) -> bool:
+    """Whether it failed."""
     if tally.left() <= 0:
         tally.late.append(what)
-        return
+        return False
     try:
         done = subprocess.run(command, cwd=ROOT, env=_ENVIRONMENT, capture_output=True, text=True, check=False,
                               timeout=tally.left())  # fmt: skip
     except subprocess.TimeoutExpired:
         tally.late.append(what)
-        return
+        return False
     if done.returncode == 0:
         tally.passed += 1
-        return
+        return False
     tally.failed.append(what)
     print(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return True
 
 
 class Deadline:
@@ -80,13 +84,14 @@ class Deadline:
     shared: what time is left when a file begins is shared by the files that are left, so that a slow one takes nobody's turn.
     """
 
-    def __init__(self, tally: Tally, shared: bool) -> None:
-        self._tally, self._shared = tally, shared
+    def __init__(self, tally: Tally, shared: bool, named: set[str]) -> None:
+        self._tally, self._shared, self._named = tally, shared, named
         self._files: list[str] = []
         self._file, self._until = "", 0.0
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Which files there are."""
+        """Which files there are. Of the nightly tier only what is named one by one."""
+        items[:] = [item for item in items if item.nodeid in self._named or not item.get_closest_marker("nightly")]
         self._files = list(dict.fromkeys(str(item.path) for item in items))
 
     def _left(self, item: pytest.Item) -> float:
@@ -145,7 +150,7 @@ def tests(plan: Plan, tally: Tally) -> None:
 
 
 def _pytest(nodes: list[str], tally: Tally, shared: bool) -> None:
-    words = ["-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-m", "not nightly"]
-    status = pytest.main([*words, *nodes], plugins=[Deadline(tally, shared)])
+    words = ["-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    status = pytest.main([*words, *nodes], plugins=[Deadline(tally, shared, {*nodes})])
     if status not in (0, 1, 5) and not tally.failed:
         tally.failed.append(f"pytest ended with {int(status)}")

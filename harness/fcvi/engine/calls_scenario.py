@@ -79,6 +79,12 @@ class CallScenario(Scenario):
     #: How long `End.call` waits. A case that tries whether a call returns says how long by `start` and `until`.
     patience_us = 5_000_000
 
+    @classmethod
+    def words(cls) -> dict[str, dict[int, frozenset[str]]]:
+        """The ends make the calls."""
+        of_all = super().words()
+        return {**of_all, ".call": of_all["call"], ".start": of_all["start"]}
+
     def __init__(self, *of_the_run: Any) -> None:
         super().__init__(*of_the_run)
         #: ``notify``: the handlers of the Notify calls, in the order in which they were called.

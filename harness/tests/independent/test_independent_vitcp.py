@@ -195,7 +195,7 @@ def test_the_fault_of_a_decided_row_fails_by_the_other(row: DecidedBy) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", sorted({*WIRE, *BEHAVIOUR} - {*SAMPLE}))
+@pytest.mark.parametrize("name", sorted({*WIRE, *BEHAVIOUR}))
 def test_every_mistake_is_named_by_its_row(name: str) -> None:
     assert named_by(name)
 
