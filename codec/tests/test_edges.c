@@ -183,6 +183,53 @@ START_TEST(least_payloads_of_basic_link_services)
 }
 END_TEST
 
+/* FC-FS: what NOP, rejects and busies say stands in the Frame_Header. */
+START_TEST(payloads_of_link_services_that_have_none)
+{
+    static const char *const r_ctls[] = {"80", "c0", "c2", "c3", "c4", "c5", "c6"};
+    struct test t;
+    char hex[128];
+    snprintf(hex, sizeof hex, "%s 010203 00 010400 00 d90000 01 00 0000 1002 8001 02070000", r_ctls[_i]);
+    load_hex(&t, hex, FCVI_SOF_N2, 0);
+    decode(&t);
+    ck_assert_uint_eq(t.findings.count, 0);
+    snprintf(hex, sizeof hex, "%s 010203 00 010400 00 d90000 01 00 0000 1002 8001 02070000 00000000", r_ctls[_i]);
+    load_hex(&t, hex, FCVI_SOF_N2, 0);
+    decode(&t);
+    ck_assert_uint_eq(t.findings.count, 1);
+    lies(&t.list[0], "Data_Field", 24, 4, 4);
+}
+END_TEST
+
+/* FC-LS: PRLI and PRLO have a page of 16 bytes at least, RSCN one of 4; and as many as they say. */
+START_TEST(pages_of_link_services)
+{
+    static const struct {
+        const char *payload, *f_ctl;
+        bool good;
+    } frames[] = {
+        {"20100014 58002000 00000000 00000000 00000000", "290000", true},
+        {"21100014 58000000 00000000 00000000 00000000", "290000", true},
+        {"61040008 00010200", "290000", true},
+        {"6104000c 00010200 00010300", "290000", true},
+        {"6104000c 00010200", "200000", true}, /* the Sequence goes on in another frame */
+        {"20100014", "290000", false},
+        {"20100014 58002000 00000000 00000000", "290000", false},
+        {"21100014", "290000", false},
+        {"61040008", "290000", false},
+        {"6104000c 00010200", "290000", false}, /* a page less than it says */
+        {"20100024 58002000 00000000 00000000 00000000", "290000", false},
+    };
+    struct test t;
+    char hex[256];
+    snprintf(hex, sizeof hex, "22 010203 00 010400 01 %s 01 00 0000 1002 ffff 00000000 %s", frames[_i].f_ctl,
+             frames[_i].payload);
+    load_hex(&t, hex, FCVI_SOF_I3, 0);
+    decode(&t);
+    ck_assert_uint_eq(t.findings.count, !frames[_i].good);
+}
+END_TEST
+
 /* ---- the connect payload ---- */
 
 enum { LOC_ADDR = 56 + 12, REM_ADDR = LOC_ADDR + 148, DISCRIM = 20, DISCRIM_SIZE = 128 };

@@ -1,5 +1,5 @@
-/* The lengths of link services that FC-VI leans on (FC-FS): ABTS, BA_ACC and BA_RJT (8.5.3), ACKs, and the
- * ELSs of logins (5.6, 7.4 to 7.7).
+/* The lengths of link services that FC-VI leans on (FC-FS): NOP, ABTS, BA_ACC and BA_RJT (8.5.3), ACKs,
+ * rejects and busies, and the ELSs of logins (5.6, 7.4 to 7.7).
  *
  * Only what cannot be read otherwise is reported: FC-FS itself is not part of this standard. */
 #include "../core/report.h"
@@ -26,6 +26,7 @@ static void check_most(const struct fcvi_frame *frame, uint32_t most, struct fcv
 static void check_bls(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     switch (fcvi_FC_R_CTL(frame->fc)) {
+    case FCVI_R_CTL_NOP:
     case FCVI_R_CTL_ABTS:
         check_most(frame, 0, f);
         break;
@@ -44,9 +45,10 @@ static void check_bls(const struct fcvi_frame *frame, struct fcvi_findings *f)
     }
 }
 
-static bool is_ack(uint64_t r_ctl)
+/* ACKs, rejects and busies end with the Frame_Header: what they say stands in its Parameter field and TYPE. */
+static bool is_answer(uint64_t r_ctl)
 {
-    return r_ctl == FCVI_R_CTL_ACK_1 || r_ctl == FCVI_R_CTL_ACK_0;
+    return r_ctl >= FCVI_R_CTL_ACK_1 && r_ctl <= FCVI_R_CTL_F_BSY_TO_LINK_CONTROL;
 }
 
 /* Only the first frame of the Sequence has the command; without a SOF, SEQ_CNT has to tell. */
@@ -54,6 +56,11 @@ static bool has_command(const struct fcvi_frame *frame)
 {
     uint8_t sof = frame->input.sof;
     return sof != FCVI_SOF_NONE ? fcvi_sof_initiates(sof) : fcvi_FC_SEQ_CNT(frame->fc) == 0;
+}
+
+static bool has_pages(uint64_t command)
+{
+    return command == FCVI_ELS_RSCN || command == FCVI_ELS_PRLI || command == FCVI_ELS_PRLO;
 }
 
 static void check_els(const struct fcvi_frame *frame, struct fcvi_findings *f)
@@ -65,6 +72,10 @@ static void check_els(const struct fcvi_frame *frame, struct fcvi_findings *f)
     else if (frame->payload_length < fcvi_els_least((uint16_t)fcvi_ELS_ELS_Command(frame->payload)))
         is_cut_off(frame, "the payload of the Extended Link Service is cut off", "the length of its command",
                    f);
+    else if (has_pages(fcvi_ELS_ELS_Command(frame->payload)) && fcvi_FC_End_Sequence(frame->fc) &&
+             frame->payload_length < (fcvi_ELS_ELS_Word_0(frame->payload) & 0xFFFF))
+        is_cut_off(frame, "the Extended Link Service has fewer pages than it says",
+                   "its own payload length (bytes 2 and 3)", f);
 }
 
 void fcvi_check_link_service(const struct fcvi_frame *frame, struct fcvi_findings *f)
@@ -73,6 +84,6 @@ void fcvi_check_link_service(const struct fcvi_frame *frame, struct fcvi_finding
         check_bls(frame, f);
     else if (frame->kind == FCVI_KIND_ELS)
         check_els(frame, f);
-    else if (is_ack(fcvi_FC_R_CTL(frame->fc)))
+    else if (is_answer(fcvi_FC_R_CTL(frame->fc)))
         check_most(frame, 0, f);
 }

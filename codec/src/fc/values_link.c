@@ -6,6 +6,7 @@
 
 enum { NAME_SERVER = 0x02 }; /* GS_Subtype of the Directory Service (FC-GS) */
 enum { FREE_LEAVES = 4 };
+enum { PROCESS_PAGE = 16 }; /* bytes of a page of PRLI and PRLO (FC-LS) */
 
 /* What follows the command word; in_reply: the LS_ACC has the same. */
 static const struct body {
@@ -36,10 +37,18 @@ static size_t length_of(unsigned structure)
     return fcvi_structure_table(&count)[structure].length;
 }
 
+/* PRLI, PRLO and RSCN have pages behind the command, and at least one (FC-LS). */
+static size_t first_page(uint16_t command)
+{
+    if (command == FCVI_ELS_RSCN)
+        return FCVI_RSCN_PAGE_LENGTH;
+    return command == FCVI_ELS_PRLI || command == FCVI_ELS_PRLO ? PROCESS_PAGE : 0;
+}
+
 size_t fcvi_els_least(uint16_t command)
 {
     const struct body *body = body_of(command, false);
-    return FCVI_ELS_LENGTH + (body == NULL ? 0 : length_of(body->structure));
+    return FCVI_ELS_LENGTH + (body == NULL ? first_page(command) : length_of(body->structure));
 }
 
 /* Pages of an RSCN, as many as it says itself that there are; what finds no room stays with the rest. */
