@@ -193,7 +193,8 @@ START_TEST(payloads_of_link_services_that_have_none)
     load_hex(&t, hex, FCVI_SOF_N2, 0);
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 0);
-    snprintf(hex, sizeof hex, "%s 010203 00 010400 00 d90000 01 00 0000 1002 8001 02070000 00000000", r_ctls[_i]);
+    snprintf(hex, sizeof hex, "%s 010203 00 010400 00 d90000 01 00 0000 1002 8001 02070000 00000000",
+             r_ctls[_i]);
     load_hex(&t, hex, FCVI_SOF_N2, 0);
     decode(&t);
     ck_assert_uint_eq(t.findings.count, 1);

@@ -445,6 +445,8 @@ static void request(struct fcvi_flow_way *w, const struct message *m, struct fcv
                                      .state = FCVI_FLOW_PART,
                                      .last_us = m->time_us};
         s->total = total_of(m);
+        if (f->iu == FCVI_IU_READ_RQST)
+            s->answer_total = (uint32_t)fcvi_DH_FCVI_TOT_LEN(f->dh);
         if (!whole && w->messages == 1 && (seen->why & FCVI_FLOW_NEW) != 0)
             s->next = s->got = m->offset; /* the capture begins in the middle of it */
     } else if (s->ox_id == ox_id && begins_anew(s, m)) {

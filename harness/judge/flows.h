@@ -74,6 +74,7 @@ struct fcvi_flow_slot {
     uint64_t last_us;            /* the latest frame of it, request or Response */
     uint32_t answer_next;        /* Relative Offset that the next frame of an RDMA Read's data has */
     uint32_t answer_got;         /* bytes of that data */
+    uint32_t answer_total;       /* bytes that the RDMA Read asks for */
     uint32_t hole_from, hole_to; /* Relative Offsets between which bytes were left out, 0 where none were */
 };
 enum fcvi_flow_state { FCVI_FLOW_FREE, FCVI_FLOW_PART, FCVI_FLOW_SENT, FCVI_FLOW_ANSWERED };

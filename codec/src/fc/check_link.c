@@ -45,7 +45,8 @@ static void check_bls(const struct fcvi_frame *frame, struct fcvi_findings *f)
     }
 }
 
-/* ACKs, rejects and busies end with the Frame_Header: what they say stands in its Parameter field and TYPE. */
+/* ACKs, rejects and busies end with the Frame_Header: what they say stands in its Parameter field and TYPE.
+ */
 static bool is_answer(uint64_t r_ctl)
 {
     return r_ctl >= FCVI_R_CTL_ACK_1 && r_ctl <= FCVI_R_CTL_F_BSY_TO_LINK_CONTROL;

@@ -15,7 +15,7 @@ from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, W
 from .claims import absent, none_answered, not_rejected, nothing_lost, quiet, unanswered
 from .lacking import Lacking, came_late, was_taken
 from .notices import SPEAKS_FOR
-from .pauses import Pause, pause
+from .pauses import Pause, pause, waited_us
 from .rows import round_trips
 from .setups import parts, setup
 from .silence import asks_in_vain, heard, keep_alives, limit_us, services, silence
@@ -38,7 +38,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     table.heard = heard(table)
     lacking = table.lacking = Lacking(table, flows)
     for flow in flows:
-        flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows)
+        flow.yielded = _yields(flow, accepted) or _is_obliged(flow, flows) or _has_lost(flow, flows)
     for flow in flows:
         causes = sorted((c for c in of_flow(table, flow, flows) if c.is_borne_out), key=lambda c: -c.score)
         is_slow = bool(causes) and causes[0].name == "credit-starvation"  # which hides no silence
@@ -86,7 +86,7 @@ def _grouped(found: list[Cause]) -> list[Cause]:
 
 def is_failed(flow: Flow) -> bool:
     """Whether its end says that something went wrong."""
-    if flow.ended == "refused" and (flow.reason == 0x05 or flow.yielded):
+    if flow.ended == "refused" and flow.yielded:
         return False
     return flow.ended in ("refused", "timed out", "aborted", "failed") or bool(flow.reason)
 
@@ -195,6 +195,16 @@ def _is_obliged(flow: Flow, flows: list[Flow]) -> bool:
     return other is not None and other.ended == "refused" and other.reason not in (0x01, 0x03, 0x04, 0x05)
 
 
+def _has_lost(flow: Flow, flows: list[Flow]) -> bool:
+    """05h of a Peer whose own request was accepted: so 5.3.4 ends. Of the other setup the capture may lack what tells its mode."""
+    if flow.ended != "refused" or flow.reason != 0x05 or flow.mode == "client-server":
+        return False
+    return flow.mode == "not known" or any(
+        other.ids == flow.ids[::-1] and other.network == flow.network and other.mode != "client-server"
+        and other.first_us <= flow.last_us and flow.first_us <= other.last_us
+        and other.ended not in ("refused", "timed out") for other in flows)  # fmt: skip
+
+
 def _discriminator(flow: Flow, which: int) -> Optional[bytes]:
     """That of the LocalAddr or of the RemoteAddr. Both Peers have one RemoteAddr (VI-DG 6.7); where a Peer accepts its own
     LocalAddr as the other's RemoteAddr, that is how it reads the rule."""
@@ -217,8 +227,15 @@ def _refusal(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
             yield Cause(("peers-gave-up",), PROVEN + 1, text, "compare the Discriminators and Host Addresses that the two "
                         "applications give to VipConnectPeerRequest, and their timeouts (5.3.4)", both)  # fmt: skip
             return
-        if flow.reason == 0x05:
-            return  # the other Peer's request won: that is how 5.3.4 ends
+    if flow.reason == 0x05:
+        if flow.mode == "peer" and table.lacking.count:
+            return  # it may lack the setup by which the other Peer won
+        asks = "No request of the other Peer is in the capture that could have been accepted in its place (5.3.4)."
+        if flow.mode == "client-server":
+            asks = "Only a request in peer mode is answered so (5.3.4), and this one is in client-server mode."
+        yield Cause(("peer-refused",), PROBABLE, f"{words} {asks}", "the log of the port that answers; a capture of both "
+                    "directions", shown)  # fmt: skip
+        return
     confirm = {
         0x01: "compare the Discriminator of the request with those that the responder's application waits on",
         0x02: "the responder's application log: how long VipConnectAccept took",
@@ -428,7 +445,7 @@ def _is_left(flow: Flow) -> bool:
     return flow.ended == "setup not finished" or flow.unanswered_count > 0
 
 
-_PROTECTION, _TRANSPORT, _DATA_ERROR, _NO_RESP3 = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46}, 0x44, 0x49
+_PROTECTION, _TRANSPORT, _DATA_ERROR, _PROTOCOL, _NO_RESP3 = {0x41, 0x43, 0x47}, {0x40, 0x44, 0x45, 0x46}, 0x44, 0x48, 0x49
 
 
 def _errors(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -458,7 +475,7 @@ def _errors(table: Table, flow: Flow) -> Iterator[Cause]:
             text = f"The Disconnect says 49h, {REASONS[_NO_RESP3]}: FCVI_CONNECT_RESP3 had not come in time (5.9.7.3.2)."
             shown = [*flow.named("CONNECT_RESP3"), step]
             yield Cause(("lost-resp3",), POSSIBLE, text, "a capture at the side that disconnects", shown)
-        elif reason == 0x48:
+        elif reason == _PROTOCOL:
             yield Cause(("protocol-error",), POSSIBLE, "The Disconnect says 48h, Protocol Error.", "`fcvi lint`", [step])
 
 
@@ -492,6 +509,15 @@ def _pieces(table: Table, flow: Flow) -> tuple[list[Step], list[Step], list[Step
     return lost, late, filled
 
 
+def _absent(gap: Step) -> str:
+    """What is missing before a frame, and the verb."""
+    count = gap.what.get("missing", 0)
+    if gap.what["why"] & why.SKIP:
+        return "1 Message is" if count == 1 else f"{count} Messages are"
+    of = "the data of an RDMA Read" if gap.name == "READ_RESP" else "the Message"
+    return f"{count} bytes of {of} are"
+
+
 def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     lost, late, filled = _pieces(table, flow)
     waiting = {u["number"]: u for u in flow.unanswered}
@@ -500,6 +526,8 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     by_provider = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("by_provider")]  # Rev 1.0 gives no reason
     broken = [s for s in flow.steps if s.what.get("why", 0) & why.FAILED and s.what["flags"] & 8]
     failed = bool(aborts or gone or broken)
+    protests = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("reason") == _PROTOCOL and any(
+        step.sender != s.sender and step.number < s.number for step in lost)]  # fmt: skip
     arrived = [s for s in flow.steps if s.what.get("why", 0) & why.UNASKED]
     if late and filled and failed:
         text = (f"{len(late)} frames came after later ones, nothing is missing, and the Connection failed: an endpoint that "
@@ -509,11 +537,15 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     if lost and (failed or by_provider):
         first = lost[0]
         if not any(a.what["id"] == first.what["id"] - 1 for a in arrived):
-            what = f"{first.what.get('missing', 0)} " + ("Messages" if first.what["why"] & why.SKIP else "bytes of the Message")
-            text = (f"{what} before {table.scan.where(first.number)} are not there, and the other side did not take the Message: "
-                    "they were lost before the capture point.")  # fmt: skip
+            text = (f"{_absent(first)} before {table.scan.where(first.number)} not there, and the other side did not take the "
+                    "Message: this was lost before the capture point.")  # fmt: skip
             yield Cause(("lost-message",), STRONG + 1, text, "a capture at the sender; discards on the path to this point",
                         [first, *(broken + aborts + gone + by_provider)[:2]])  # fmt: skip
+    elif protests:
+        text = (f"{_absent(lost[0])} before {table.scan.where(lost[0].number)} not there, and {protests[0].sender:06X} disconnects "
+                "for a protocol error: this was lost before the capture point, or never sent.")  # fmt: skip
+        yield Cause(("lost-message", "protocol-error"), PROBABLE, text, "a capture at the sender; discards on the path to this "
+                    "point", [lost[0], protests[0]])  # fmt: skip
     yield from _aborted(table, flow, aborts, waiting, lost, gone)
     unseen = [s for s in table.events if s.name == "ABTS" and {s.sender, s.target} == set(flow.ids)
               and flow.first_us < s.time_us <= flow.last_us]  # fmt: skip
@@ -558,7 +590,13 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
     side = first.what["side"]
     slot = waiting.get(first.what["of"])
     message = table.scan.where(first.what["of"])
-    if first.what.get("answered"):
+    if first.what.get("in_part") and not (first.what["behind_us"] < _LONG_US and table.has_times):
+        if not lost:
+            yield Cause(("lost-response", "port-silent"), PROBABLE, f"Only the beginning of the data that the Read of {message} "
+                        "asks for passed the capture point, and the sender aborted it for want of the rest: that was lost before "
+                        "the capture point, or not sent.", "a capture at the responder", [first])  # fmt: skip
+        return
+    if first.what.get("answered") and not first.what.get("in_part"):
         yield Cause(("lost-response",), STRONG,
                     f"The Response to the Message of {message} passed the capture point, "
                     "yet the sender aborted the Message for want of it: it was lost after the capture point.",
@@ -625,7 +663,7 @@ def _left_open(table: Table, flow: Flow) -> Iterator[Cause]:
     asked = flow.named("DISCONNECT_RQST")
     if not asked or flow.named("DISCONNECT_RESP") or flow.named("ABTS"):
         return
-    waited = table.last_us - asked[-1].time_us
+    waited = waited_us(table, asked[-1].time_us, flow.ids, limit_us(table))
     if waited > 2 * (table.r_a_tov_us or R_A_TOV_US):
         text = (f"No FCVI_DISCONNECT_RESP came in {duration(waited)}, and no ABTS, which the requester owes after FCVI_ULP_TIMEOUT "
                 "(8.6.2 b).")  # fmt: skip
@@ -682,6 +720,8 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
                                  (int(way.slowest_us), int(way.slowest_frame), "a Response took")):  # fmt: skip
             if us < max(_LONG_US, _MANY * usual if words.startswith("a R") else _LONG_US):
                 continue
+            if any(s.number < frame for s in flow.named("P_BSY", "F_BSY")):
+                continue  # its sender waited before it tried again
             if us < 4 * max(round_trips(table, flow)) or us > limit_us(table):  # no port waits longer: the clock was set
                 continue
             alone = _pause(table, flow, frame, us)

@@ -6,6 +6,8 @@ from typing import Iterator, Optional
 
 from .cause import POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, Cause, Claim
 from .claims import absent, never, quiet
+from .pauses import waited_us
+from .scan import NONE
 from .silence import limit_us
 from .table import Flow, Step, Table
 from .units import duration
@@ -19,7 +21,7 @@ def parts(table: Table, flow: Flow) -> Iterator[Cause]:
         lost = {"CONNECT_RQST": "lost-request", "CONNECT_RESP1": "lost-resp1"}[name]
         aborts = [s for s in (*flow.steps, *table.events) if s.name == "ABTS" and s.ox_id == step.ox_id and s.ports == step.ports
                   and s.number > step.number]  # fmt: skip
-        waited = table.last_us - step.time_us
+        waited = waited_us(table, step.time_us, flow.ids, limit_us(table))
         if not aborts and waited <= 2 * (table.r_a_tov_us or R_A_TOV_US):
             continue
         text = f"{step.what['bytes']} bytes of FCVI_{name} are in the capture, and the rest of it is not"
@@ -45,6 +47,9 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
         parts = [s for s in flow.steps if s.is_of(rqst)]
         abts = next((s for s in parts if s.name == "ABTS" and s.sender == rqst.sender and "of" not in s.what), None)
         if abts is None:
+            out = None if any(s.name == "CONNECT_RESP3" for s in parts) else _withdrawal(flow, rqst, None, None)
+            if out is not None:
+                yield out
             continue
         named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
         if any(s.name in ("P_BSY", "F_BSY", "P_RJT", "F_RJT") for s in parts):
@@ -116,20 +121,23 @@ def _missing(flow: Flow, rqst: Step, abts: Step, named: dict[str, Step], cause: 
     return claims
 
 
-def _withdrawal(flow: Flow, rqst: Step, abts: Step, resp2: Optional[Step]) -> Optional[Cause]:
-    """A Disconnect with CONN_SETUP_ABORT that ended the setup before the ABTS: of an application (VI_APP_DISCON), or of a responder
-    that had not seen RESP2 because it had not been sent.
+def _withdrawal(flow: Flow, rqst: Step, abts: Optional[Step], resp2: Optional[Step]) -> Optional[Cause]:
+    """A Disconnect with CONN_SETUP_ABORT that ended the setup before an ABTS, or without one: of an application (VI_APP_DISCON), or
+    of a responder that had not seen RESP2 because it had not been sent.
     """
-    asked = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("setup_abort") and rqst.number < s.number < abts.number]
+    asked = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("setup_abort") and rqst.number < s.number
+             and (s.number < abts.number if abts is not None else s.what["connection_id"] in (rqst.what["connection_id"], 0, NONE))]
     if not asked:
         return None
     gone, by_application = asked[0], bool(asked[0].what.get("by_application"))
-    if not (by_application or gone.sender == rqst.sender or resp2 is None or resp2.number > gone.number):
+    is_early = abts is not None and (resp2 is None or resp2.number > gone.number)  # else the responder waited for RESP2
+    if not (by_application or gone.sender == rqst.sender or is_early):
         return None
     text = (f"{gone.sender:06X} sent FCVI_DISCONNECT_RQST with CONN_SETUP_ABORT {duration(gone.time_us - rqst.time_us)} after the "
             f"request, for {'the application' if by_application else 'the provider'}.")  # fmt: skip
     answer = [s for s in flow.named("DISCONNECT_RESP") if s.is_of(gone)]
-    return Cause(("withdrawn",), PROVEN, text, "the log of that side: VipDisconnect during the setup", [rqst, gone, *answer, abts])
+    shown = [rqst, gone, *answer, *([abts] if abts is not None else [])]
+    return Cause(("withdrawn",), PROVEN, text, "the log of that side: VipDisconnect during the setup", shown)
 
 
 def _unanswered(
@@ -163,6 +171,16 @@ def _says_nothing(table: Table, port: int, since: Step) -> bool:
             step.sender == port and step.number > since.number for step in table.events):
         return False
     return all(quiet(table, flow, since, flow.ids.index(port)).holds() for flow in table.flows.values() if port in flow.ids)
+
+
+def _waited_out(table: Table, flow: Flow, resp1: Step, gone: Step, rejected: Optional[Step]) -> bool:
+    """Whether a responder disconnects when its time for FCVI_CONNECT_RESP2 is over, two times R_A_TOV, and nothing shows that it
+    was connected: it sent no Message, and took the ABTS for one of an Exchange that goes on."""
+    if rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) in _NO_SUCH_EXCHANGE:
+        return False
+    due_us = limit_us(table)
+    side = flow.ids.index(resp1.sender)
+    return not table.scan.at(flow.index).way[side].frames and 0.9 * due_us <= gone.time_us - resp1.time_us <= 1.2 * due_us
 
 
 _IN_THE_PORT_US = 1000  # an answer that no application was asked for
@@ -233,6 +251,13 @@ def _attempt(table: Table, flow: Flow, rqst: Step, abts: Step, parts: list[Step]
             yield Cause(("lost-resp2",), STRONG, "The responder disconnects with CONN_SETUP_ABORT: it never saw "
                         "FCVI_CONNECT_RESP2, which was lost after the capture point.", "a capture at the responder",
                         [*shown, gone[0]])  # fmt: skip
+        elif gone and _waited_out(table, flow, resp1, gone[0], rejected):
+            text = (f"The responder disconnects {duration(gone[0].time_us - resp1.time_us)} after its FCVI_CONNECT_RESP1, when one "
+                    "gives up that has no FCVI_CONNECT_RESP2 (8.5.2 c), and it sent no Message: FCVI_CONNECT_RESP2 was lost after "
+                    "the capture point. It does not set CONN_SETUP_ABORT")  # fmt: skip
+            yield Cause(("lost-resp2", "lost-resp3"), PROBABLE, f"{text}; had it been connected, FCVI_CONNECT_RESP3 was lost.",
+                        "a capture at the responder", [*shown, gone[0]],
+                        claims=[absent(flow, rqst, "CONNECT_RESP3")])  # fmt: skip
         elif gone or any(s.sender == rqst.target and "_RQST" in s.name for s in flow.steps if s is not rqst):
             yield Cause(("lost-resp3",), STRONG, "The responder took the Connection for set up, so it had FCVI_CONNECT_RESP2: "
                         "its FCVI_CONNECT_RESP3 was lost before the capture point.", "a capture at the responder",

@@ -6,6 +6,7 @@ from typing import Iterator, Optional
 
 from .cause import POSSIBLE, PROBABLE, R_A_TOV_US, STRONG, WEAK, Cause, Claim
 from .claims import absent, no_login, none_answered, quiet, unanswered
+from .pauses import waited_us
 from .table import Flow, Step, Table
 from .units import duration
 from .words import is_refusal, reasons
@@ -35,7 +36,7 @@ def heard(table: Table) -> set[int]:
 
 def silence(table: Table, flow: Flow) -> Optional[Cause]:
     """A Message or a setup of a Connection that ends in silence."""
-    waited = table.last_us - flow.last_us
+    waited = waited_us(table, flow.last_us, flow.ids, limit_us(table))
     if waited <= limit_us(table):
         return None
     cause = _setup(table, flow, waited) if flow.ended == "setup not finished" else _message(table, flow, waited)
@@ -131,7 +132,7 @@ def _came_to_nothing(table: Table, asked: list[Step], refused: list[Step], who: 
         text = f"{what} was rejected {times} by {refused[-1].name}{', ' if why else ''}{why}. {without}"
         return Cause(("login-refused",), STRONG, text, "zoning and the settings of both ports; the log of the port that rejects",
                      [*asked[:1], *refused[:3]])  # fmt: skip
-    waited = table.last_us - last.time_us
+    waited = waited_us(table, last.time_us, (last.sender, last.target), limit_us(table))
     if waited <= limit_us(table):
         return None
     text = f"{what} ({len(asked)} in all) had no answer in {duration(waited)}. {without}"
@@ -218,7 +219,7 @@ def _addresses(table: Table, flows: list[Flow]) -> Iterator[Cause]:
     """FARP-REQs to which no port answers with FARP-REPLY (7.5)."""
     for asked in _groups(table, "FARP-REQ"):
         first, last = asked[0], asked[-1]
-        waited = table.last_us - last.time_us
+        waited = waited_us(table, last.time_us, (last.sender, last.target), limit_us(table))
         replies = [s for s in table.events if s.name == "FARP-REPLY" and s.target == first.sender and s.number > first.number]
         if not last.what.get("asks") or replies or waited <= limit_us(table):
             continue

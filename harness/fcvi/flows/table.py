@@ -206,6 +206,7 @@ class Table:
         self.stations: dict[int, set[int]] = {}  # N_Port_IDs of the Ethernet address that logged in by FIP
         self._asked_by: dict[int, int] = {}  # Ethernet address of a login by FIP, by its OX_ID
         self.files: list[File] = []
+        self.times: dict[str, list[tuple[int, Optional[set[int]]]]] = {}  # of files that were looked at for a standstill
         self.said: list[str] = []  # of the clocks and the order of the files, a sentence each
         self.orphans = self.pairs = 0  # answers without a question before them, and others, of control frames
         self.findings: dict[tuple[str, str, str], int] = {}
@@ -391,6 +392,7 @@ class Table:
                     step.what["of"], step.what["side"] = int(slot.number), side
                     step.what["behind_us"] = step.time_us - int(slot.time_us)
                     step.what["answered"], step.what["ends"] = int(slot.state == 3 and not slot.ends), int(slot.ends)
+                    step.what["in_part"] = int(slot.state == 3 and slot.answer_got < slot.answer_total)
                     later = self.scan.at(flow.index).way[side].last_answered
                     step.what["answered_later"] = int(later > slot.number)
                     return flow

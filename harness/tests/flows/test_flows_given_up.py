@@ -1,0 +1,216 @@
+"""`fcvi explain` of setups that somebody left or refused, of Reads that are given up half-way, and of late answers with a reason.
+
+Each broken capture has a conforming neighbour beside it, of which nothing may be said. Frames are made from the tables of the
+standards.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fcvi.flows.cause import Cause
+from harness.tests.flows.field.stories import R_A_TOV_US, Talk, header, service_parameters
+from harness.tests.flows.test_flows_silence import told
+
+_RQST_SI, _RESP_LAST = 0x290000, 0x980000
+_SETUP_ABORT, _APPLICATION, _STATUS = 4, 2, 1
+_CHATTER_US = 60_000_000
+
+
+def begun(level: int = 3, seed: int = 1) -> Talk:
+    """Two ports that have logged in."""
+    t = Talk(Random(seed))
+    t.level = level
+    t.login()
+    return t
+
+
+def causes(t: Talk, path: Path) -> list[Cause]:
+    """What is explained of it; nothing stays without a cause."""
+    found, unknown = told([(s.us, s.data) for s in t.frames], path / "c.pcap")
+    assert not unknown
+    return found
+
+
+def disconnect(t: Talk, side: int, flags: int, reason: int = 0, **more: int) -> None:
+    """An FCVI_DISCONNECT_RQST and its answer (Table 10)."""
+    ox = t.next_ox(side)
+    t.put(t.iu(side, 0x12, flags, _RQST_SI, ox, word=reason << 16, r_ctl=2, **more))
+    t.put(t.iu(1 - side, 0x1B, flags & ~_STATUS, _RESP_LAST, ox, rx=0x7001, **more), after=t.back(1 - side))
+
+
+def peer_request(t: Talk, side: int, ox: int, opcode: int = 0x10, reason: int = 0) -> None:
+    """A connect IU of a setup that a side asks for in peer mode, or its answer."""
+    is_answer = opcode == 0x18
+    flags = int(reason != 0) if is_answer else 2
+    by = 1 - side if is_answer else side
+    data = t.iu(by, opcode, flags, 0x890008 if is_answer else 0x290008, ox, r_ctl=3 if is_answer else 2, word=reason << 16,
+                ident=0x100 + side)  # fmt: skip
+    t.put(data + t.payload(by), after=t.back(by))
+
+
+# ---- who withdraws ----
+
+
+@pytest.mark.parametrize("upto, side", [(0, 0), (1, 0), (2, 1)])
+def test_an_application_that_leaves_a_setup_withdrew(upto: int, side: int, tmp_path: Path) -> None:
+    """CONN_SETUP_ABORT and VI_APP_DISCON before FCVI_CONNECT_RESP3, and no ABTS (6.12.2): nothing was lost."""
+    t = begun()
+    t.setup(upto)
+    disconnect(t, side, _SETUP_ABORT | _APPLICATION)
+    t.chatter(_CHATTER_US)
+    (cause,) = causes(t, tmp_path)
+    assert cause.names == ("withdrawn",) and cause.party is None and f"{t.ends[side]:06X} sent" in cause.text
+
+
+def test_an_application_that_leaves_a_connection_withdrew_from_nothing(tmp_path: Path) -> None:
+    """A normal end, and one that is sent while FCVI_CONNECT_RESP3 is under way."""
+    for flags, more in ((_APPLICATION, {"ident": 0}), (_SETUP_ABORT | _APPLICATION, {})):
+        t = begun()
+        t.setup()
+        disconnect(t, 0, flags, **more)
+        t.chatter(_CHATTER_US)
+        assert not causes(t, tmp_path)
+
+
+# ---- 05h ----
+
+
+def test_a_request_in_client_server_mode_is_refused_by_05h(tmp_path: Path) -> None:
+    """Only a Peer whose own request was accepted may answer so (5.3.4)."""
+    t = begun()
+    t.refuse(5)
+    t.chatter(_CHATTER_US)
+    (cause,) = causes(t, tmp_path)
+    assert cause.names == ("peer-refused",) and "client-server mode" in cause.text
+
+
+@pytest.mark.parametrize("won", [False, True])
+def test_05h_to_a_peer_is_right_where_the_other_request_was_accepted(won: bool, tmp_path: Path) -> None:
+    """Table 2: Peer B accepts nobody, but its own request is accepted."""
+    t = begun()
+    mine, theirs = t.next_ox(0), t.next_ox(1)
+    peer_request(t, 0, mine)
+    if won:
+        peer_request(t, 1, theirs), peer_request(t, 1, theirs, 0x18)
+    peer_request(t, 0, mine, 0x18, reason=5)
+    if won:
+        t.put(t.iu(1, 0x19, 0, 0x090000, theirs, handle=t.handle[0], ident=0x101))
+        t.put(t.iu(0, 0x1A, 0, _RESP_LAST, theirs, handle=t.handle[1], ident=0x101))
+    found = causes(t, tmp_path)
+    assert not found if won else [c.names for c in found] == [("peer-refused",)]
+
+
+# ---- Messages ----
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_message_left_out_before_a_protocol_error_was_lost(lost: bool, tmp_path: Path) -> None:
+    """A gap of FCVI_MSG_ID, and its receiver disconnects by 48h. Without the gap the frames do not show what the error was."""
+    t = begun(2)
+    t.setup(), t.message(0, 64)
+    t.msg[0] += lost
+    t.message(0, 64)
+    disconnect(t, 1, _STATUS, 0x48, ident=0, handle=t.handle[0])
+    (cause,) = causes(t, tmp_path)
+    assert cause.name == ("lost-message" if lost else "protocol-error")
+    assert not lost or "1 Message is" in cause.text
+
+
+def read(t: Talk, data: int, total: int) -> int:
+    """An RDMA Read of side 0 of which so many bytes come back (6.6, 6.7). Gives its OX_ID."""
+    t.msg[0] += 1
+    ox, ends = t.next_ox(0), (t.ends[1], t.ends[0])
+
+    def frame(r_ctl: int, opcode: int, f_ctl: int, count: int, offset: int, size: int) -> bytes:
+        side = int(opcode == 0x0A)
+        head = header(r_ctl, ends[side], ends[1 - side], 0x58, f_ctl, 9, 2, count, ox, 0xFFFF, offset)
+        return head + struct.pack(">IBBHIIQII", t.handle[1 - side], opcode, 0, 0, t.msg[0], 0, 0x1000, 7, total) + bytes(size)
+
+    t.put(frame(6, 2, 0x290000, 0, 0, 0))
+    for n, at in enumerate(range(0, data, 2048)):
+        t.put(frame(1, 0x0A, 0x980008 if at + 2048 >= total else 0x800008, n, at, min(2048, data - at)), after=t.back(1))
+    return ox
+
+
+@pytest.mark.parametrize(
+    "data, after_us, names",
+    [
+        (4096, 500, ("given-up-early",)),  # its data are on their way
+        (4096, R_A_TOV_US, ("lost-response", "port-silent")),  # the rest never came
+        (8192, R_A_TOV_US, ("lost-response",)),  # all of it passed
+    ],
+)
+def test_a_read_that_is_aborted_says_how_much_of_its_data_passed(
+    data: int, after_us: int, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The sentence of a whole Response is not told of a part of one."""
+    t = begun()
+    t.setup(), t.message(0, 64), t.message(1, 64)
+    t.abort(0, read(t, data, 8192), after_us)
+    disconnect(t, 0, _STATUS, 0x40, ident=0, handle=t.handle[1])
+    (cause,) = causes(t, tmp_path)
+    assert cause.names == names
+    assert ("The Response to" in cause.text) == (data == 8192)
+
+
+def test_who_was_busy_answers_late(tmp_path: Path) -> None:
+    """P_BSY, and the frame once more after 300 ms, which is taken: its Response is late for that, and nothing is wrong."""
+    for busy in (True, False):
+        t = begun()
+        t.setup()
+        for _ in range(20):
+            t.message(0, 64), t.wait(1000)
+        ox, msg = t.message(0, 64, answered=False)
+        if busy:
+            frame = t.frames[-1]
+            t.put(header(0xC4, t.ends[0], t.ends[1], 0, 0xE90000, frame.data[12], 0, 0, ox, 0xFFFF, 0x02030000), 0x35, after=20)
+            t.frames.append(replace(frame, us=t.now + 300_000))
+        t.now += 300_000
+        t.answer(1, ox, msg)
+        t.message(0, 64), t.chatter(_CHATTER_US)
+        found = causes(t, tmp_path)
+        assert not found if busy else found[0].name == "credit-starvation"
+
+
+# ---- FCVI_CONNECT_RESP2 or FCVI_CONNECT_RESP3 ----
+
+
+@pytest.mark.parametrize("after, has_said, names", [
+    (2.0, False, ("lost-resp2", "lost-resp3")),  # the time of 8.5.2 c is over
+    (2.0, True, ("lost-resp3", "capture-gap")),  # who sends Messages is connected
+    (1.2, False, ("lost-resp3",)),  # too early for 8.5.2 c
+])  # fmt: skip
+def test_a_responder_whose_time_is_over_lacks_resp2(
+    after: float, has_said: bool, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It disconnects without CONN_SETUP_ABORT. A responder that was connected and whose application leaves just then makes the same
+    frames, so both are named."""
+    t = begun()
+    ox = t.setup(2)
+    if has_said:
+        t.message(1, 64, answered=False)
+    t.abort(0, ox, R_A_TOV_US)
+    t.wait(round((after - 1) * R_A_TOV_US))
+    disconnect(t, 1, _APPLICATION, ident=0, handle=t.handle[0])
+    t.chatter(_CHATTER_US)
+    assert causes(t, tmp_path)[0].names == names
+
+
+# ---- a clock that was set ----
+
+
+@pytest.mark.parametrize("goes_on_us, is_silent", [(3_000_000, False), (60_000_000, True)])
+def test_a_standstill_of_all_ports_is_no_silence_of_one(goes_on_us: int, is_silent: bool, tmp_path: Path) -> None:
+    """The clock was set by two hours while a setup and a login waited; the capture ends soon after, or goes on."""
+    t = begun()
+    t.chatter(30_000_000)
+    t.setup(0), t.service(0, 0x03, service_parameters(0x10000000C9000000 + t.ends[0]))
+    t.now += 7_200_000_000
+    t.chatter(goes_on_us)
+    assert bool(causes(t, tmp_path)) == is_silent
