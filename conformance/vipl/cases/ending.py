@@ -273,7 +273,7 @@ def lost(t: Calls) -> None:
 
 @vipl("E7", "VipCloseNic with a connection up", "G3.1.2-02", variants=[Variant("closed", {"how": "close"})])
 def closes(t: Calls) -> None:
-    """VipCloseNic with a connection up: the peer learns of it, and no receive of that NIC is filled any more."""
+    """VipCloseNic with a connection up: the peer learns of it. No receive of that NIC is filled any more, and no handler called."""
     one, other = nodes(t)
     if one.same_nic(other):
         t.lack("both ends are on one NIC")
@@ -282,11 +282,15 @@ def closes(t: Calls) -> None:
     for i in range(8):
         p.b.recv(p.dst.part(64 * i, 64))
     p.src.fill(77, 0, 64)
-    t.codes("G3.1.2-02", "VipCloseNic with a connection up", other.code("VipCloseNic", nic=other.nic), OK)
+    closed = other.call("VipCloseNic", nic=other.nic)
+    t.codes("G3.1.2-02", "VipCloseNic with a connection up", closed.returned(), OK)
     p.a.send(p.src.part(0, 64))
     t.wait(t.quiet_us)
     t.require(p.dst.wrong(77, 0, 64) > 0, "G3.1.2-02", "a receive of a NIC that was closed", "filled", "not filled")
     tell(t, p, "G3.1.2-02")
+    end = int(closed.result().get("at_us", t.now_us))
+    late = [told for told in heard(t, p.b) if int(told.get("at_us") or 0) > end]
+    t.require(not late, "G3.1.2-02", "the error handler of a NIC that was closed", late, "not called")
     alive(t)
 
 

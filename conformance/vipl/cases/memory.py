@@ -10,7 +10,7 @@ from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
     BAD, OK, PROTECTION, RESOURCE, SIZE, Got, Mem, Node, Pair, Vi, alive, best_level, connect, need_level,
-    need_read, nodes, null, pair, stale,
+    need_read, nodes, null, pair, request, stale,
 )  # fmt: skip
 
 
@@ -174,7 +174,8 @@ def any_address(t: Calls) -> None:
 
 @vipl("R2", "One range three times", "S3.2.1-08")
 def thrice(t: Calls) -> None:
-    """Each registration has a handle and attributes of its own; de-registering one leaves the others usable."""
+    """Each registration has a handle and attributes of its own; de-registering one leaves the others usable, and also one that
+    only overlaps it."""
     p = pair(t)
     node = p.a.node
     first = node.mem(4096, write=True, read=False)
@@ -187,6 +188,7 @@ def thrice(t: Calls) -> None:
         if call.returned() != OK:
             t.fail("S3.2.1-08", "VipRegisterMem of a range that is registered", call.returned(), OK)
         more.append((call.integer("mem"), call.integer("handle"), write))
+    half = node.call("VipRegisterMem", length=2048, of={"mem": first.mem, "offset": 2048}, MemAttribs={"Ptag": node.ptag})
     handles = {first.handle, *[h for _, h, _ in more]}
     t.require(len(handles) == 3, "S3.2.1-08", "handles of one range", handles, "three")
     for mem, _, write in more:
@@ -200,6 +202,12 @@ def thrice(t: Calls) -> None:
         t.require(got.good, "S3.2.1-08", "a Send by a handle that is left", got, "success")
         got = p.b.reap("Recv")
         t.require(got.good and got.descriptor == number, "S3.2.1-08", "its receive", got, "success")
+    if half.returned() != RESOURCE:
+        t.codes("S3.2.1-08", "VipRegisterMem of half of it", half.returned(), OK)
+        p.b.recv(p.dst.part(0, 64))
+        p.a.send(first.part(3072, 64, handle=half.integer("handle")))
+        p.a.good("Send", "S3.2.1-08", "a Send from a region that overlapped the one that is gone")
+        p.b.good("Recv", "S3.2.1-08", "its receive")
     alive(t, p)
 
 
@@ -449,4 +457,48 @@ def changed(t: Calls) -> None:
     fresh.reap("Send", t.settle_us)
     t.wait(t.quiet_us)
     t.require(old.read(0, 64) == b"\x5a" * 64, "S3.2.2.1-03", "memory of the tag that a VI had before", "written", "as before")
+    alive(t)
+
+
+@vipl("P10", "Enables set and cleared", "S3.2.2.2-01 G3.3.4-05 G3.7.2-04 G3.7.4-01",
+      variants=each([Variant(f"{whose}-{op}", {"whose": whose, "op": op}, "rdma_read" if op == "read" else "")
+                     for whose in ("region", "vi") for op in ("write", "read")],
+                    "now", {"set": True, "cleared": False}))  # fmt: skip
+def enables_changed(t: Calls) -> None:
+    """One enable of a region, or of an Idle VI, is changed, and the other allows the access: RDMA works by what is set now."""
+    one, other = nodes(t)
+    whose, op, now = t.params["whose"], t.params["op"], t.params["now"]
+    call, row = ("VipSetMemAttributes", "G3.7.4-01") if whose == "region" else ("VipSetViAttributes", "G3.7.2-04")
+    if call in (other.call("layout").result().get("missing") or []):
+        t.lack(f"the provider has no {call}")
+    level = best_level(one, reliable=True)
+    if op == "read":
+        level = next((name for name in (RD, RR) if name in (one.attribs.get("RDMAReadSupport") or [])), level)
+        need_read(one, level)
+    name = f"EnableRdma{op.capitalize()}"
+    first = {"region": True, "vi": True, whose: not now}
+    region = other.mem(4096, write=op == "write" and first["region"], read=op == "read" and first["region"], fill="5a")
+    vi, peer, mine = other.vi(level, **{name: first["vi"]}), one.vi(level), one.mem(4096, fill="77")
+    attribs = {"ReliabilityLevel": level, "MaxTransferSize": SIZE, name: now}
+    code = other.code(call, mem=region.mem, MemAttribs={name: now}) if whose == "region" else vi.code(call, ViAttribs=attribs)
+    t.codes(row, call, code, OK)
+    if whose == "vi":
+        asking, conn = request(peer, other)
+        t.codes("S5.2-01", "VipConnectAccept", other.code("VipConnectAccept", conn=conn, vi=vi.vi), OK)
+        answered = t.until(lambda: asking.done, t.settle_us)
+        told = answered and asking.result().get("RemoteViAttribs") or {}
+        t.require(told.get(name) is now, "G3.3.4-05", f"{name} of RemoteViAttribs", told.get(name), now)
+    else:
+        connect(peer, vi)
+    peer.rdma(op, region.remote(), mine.part(0, 64))
+    got = peer.reap("Send")
+    filled, byte = (region, b"\x77") if op == "write" else (mine, b"\x5a")
+    if not now:
+        t.wait(t.quiet_us)
+    moved = t.until(lambda: filled.read(0, 64) == byte * 64, t.settle_us if now else 0)
+    for broken in (row, "S3.2.2.2-01"):
+        t.require(moved == now, broken, f"an RDMA {op.capitalize()} where {name} was {'set' if now else 'cleared'}", got,
+                  "bytes moved" if now else "no bytes moved")  # fmt: skip
+    if op == "read":
+        t.require(got.good == now, row, "the RDMA Read", got, "success" if now else "an error")
     alive(t)

@@ -337,19 +337,26 @@ def entries_and_descriptors(t: Calls) -> None:
 
 @vipl("Q3", "VipResizeCQ", "S3.4-06 S3.4-07 G3.6.3-01", errata="A40")
 def resize(t: Calls) -> None:
-    """The CQ grows and shrinks with entries inside and under traffic: none is lost, and they come in order."""
+    """The CQ grows and shrinks with entries inside and under traffic: none is lost, and they come in order.
+
+    There may be no room to grow, but the size that a CQ has needs none.
+    """
     one, other = nodes(t)
     if "VipResizeCQ" in (one.call("layout").result().get("missing") or []):
         t.lack("the provider has no VipResizeCQ")
     level, cq = best_level(one), one.cq(16)
     vi, peer, mem, back = one.vi(level, recv_cq=cq), other.vi(level), one.mem(4096), other.mem(4096)
     connect(vi, peer)
-    for round_, size in enumerate((64, 16, 1024, 16)):
+    sizes = (16, 64, 16, 1024, 16)
+    for round_, size in enumerate(sizes[1:]):
         for i in range(12):
             vi.recv(mem.part(64 * i, 64))
         for i in range(6):
             peer.send(back.part(64 * i, 64))
-        t.codes("G3.6.3-01", f"VipResizeCQ to {size}", one.code("VipResizeCQ", cq=cq, EntryCount=size), OK)
+        code = one.code("VipResizeCQ", cq=cq, EntryCount=size)
+        if code == RESOURCE and one.code("VipResizeCQ", cq=cq, EntryCount=sizes[round_]) == OK:
+            t.lack(f"the provider has no room for a Completion Queue of {size}")
+        t.codes("G3.6.3-01", f"VipResizeCQ to {size}", code, OK)
         for i in range(6):
             peer.send(back.part(64 * i, 64))
         found = entries(one, cq, 12, 3 * t.settle_us)
@@ -374,10 +381,11 @@ def resize(t: Calls) -> None:
 
 
 @vipl("Q4", "Entries of flushed Descriptors", "S6.4.1-03 G6.2-02", errata="A28",
-      variants=[Variant("here", {"who": "a"}), Variant("there", {"who": "b"}), Variant("error", {"who": ""})])  # fmt: skip
+      variants=[Variant("here", {"who": "a"}), Variant("there", {"who": "b"}), Variant("error", {"who": ""}),
+                Variant("idle", {"who": "a", "alone": True})])  # fmt: skip
 def flushed_entries(t: Calls) -> None:
-    """Eight receives are flushed by a disconnect of either end: eight entries, then eight Descriptors in order. A Send in error,
-    and one behind it, have theirs, too."""
+    """Eight receives are flushed by a disconnect of either end, or of a VI that is Idle (G 3.3.5): eight entries, then eight
+    Descriptors in order. A Send in error, and one behind it, have theirs, too."""
     one, other = nodes(t)
     level, cq = best_level(one, reliable=True), one.cq(16)
     if not t.params["who"]:
@@ -385,7 +393,8 @@ def flushed_entries(t: Calls) -> None:
         alive(t)
         return
     vi, peer, mem = one.vi(level, recv_cq=cq), other.vi(level), one.mem(4096)
-    connect(vi, peer)
+    if not t.params.get("alone"):
+        connect(vi, peer)
     numbers = [vi.recv(mem.part(64 * i, 64)) for i in range(8)]
     (vi if t.params["who"] == "a" else peer).disconnect()
     if t.params["who"] == "b" and not vi.becomes(ERROR):
@@ -595,7 +604,8 @@ def notify_destroyed(t: Calls) -> None:
 @vipl("N6", "VipCQNotify", "G3.5.11-01 G3.5.11-02 G3.5.11-04", errata="A46",
       variants=[Variant("before", {"when": "before"}), Variant("after", {"when": "after"})])  # fmt: skip
 def cq_notify(t: Calls) -> None:
-    """The handler gets VI and queue of the oldest entry, or of the next; one registration, one entry; the Descriptor stays."""
+    """The handler gets VI and queue of the oldest entry, or of the next; one registration, one entry, the first registration the
+    first; the Descriptor stays."""
     one, other = nodes(t)
     has_notify(t, one, "VipCQNotify")
     level, cq = best_level(one), one.cq(8)
@@ -607,9 +617,12 @@ def cq_notify(t: Calls) -> None:
             t.codes("G3.5.11-01", "VipCQNotify", one.code("VipCQNotify", cq=cq, Context=context), OK)
         t.wait(t.quiet_us // 2)
         t.require(not t.notifies, "G3.5.11-01", "handlers before an entry is there", len(t.notifies), "none is called")
-    for _ in range(3):
+    for i in range(3):
         peer.send(back.part(0, 32))
         peer.reap("Send")
+        if i == 0 and t.params["when"] == "before" and t.until(lambda: bool(t.notifies), t.settle_us):
+            first = t.notifies[0].get("Context")
+            t.require(first == 1, "G3.5.11-02", "the Context of the handler that the first entry is given to", first, 1)
     if t.params["when"] == "after":
         t.wait(t.quiet_us)
         for context in (1, 2):

@@ -32,7 +32,8 @@ from .provider.variants import VARIANTS
 from ..inside import InsideDut, LIMITS, run_all
 
 #: In a run of the tests the other choices are tried where they show: states, order, errors, names and limits.
-SAMPLE = "VIPL.S*,VIPL.O*,VIPL.L*,VIPL.X2*,VIPL.K2,VIPL.D4,VIPL.A3,VIPL.C2,VIPL.C46,VIPL.E4*,VIPL.K6*,VIPL.Q1*,VIPL.R1"
+SAMPLE = ("VIPL.S*,VIPL.O*,VIPL.L*,VIPL.X2*,VIPL.K2,VIPL.D4,VIPL.A3,VIPL.C2,VIPL.C35,VIPL.C46,VIPL.C48,VIPL.E4*,VIPL.K6*,VIPL.Q1*,"
+          "VIPL.Q3,VIPL.R1")
 #: Calls that block, time and threads: what a clock is for.
 TIMED = "VIPL.S1,VIPL.C13*,VIPL.K2,VIPL.N7,VIPL.D4"
 LEVELS = {row.id: row.level for row in load_requirements([PROTOCOL])}

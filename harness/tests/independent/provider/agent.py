@@ -389,8 +389,10 @@ class Agent:
     def do_VipQueryVi(self, p: Json) -> Json:
         vi: Vi = self._live("vi", p)
         state = {"state": c.STATES[vi.state], "State": "VIP_STATE_" + vi.state}
-        return {"return": c.OK, **state, "ViAttribs": self._shown(vi.attributes), "ViSendQEmpty": not vi.send.work,
-                "ViRecvQEmpty": not vi.receive.work}
+        empty = [not queue.work or self.choices.empty_when_done and all(work.status for work in queue.work)
+                 for queue in (vi.send, vi.receive)]
+        return {"return": c.OK, **state, "ViAttribs": self._shown(vi.attributes),
+                "ViSendQEmpty": empty[0], "ViRecvQEmpty": empty[1]}
 
     def do_VipSetViAttributes(self, p: Json) -> Json:
         given, vi = p["ViAttribs"], self._live("vi", p)
@@ -467,7 +469,8 @@ class Agent:
         entries, most = p["EntryCount"], self.choices.entries
         cq: Cq = self._live("cq", p)
         code = c.OK if 0 < entries <= most else c.RESOURCE if entries else c.PARAMETER
-        if code == c.OK and len(cq.entries) > entries and self.choices.cq_exact:
+        too_few = len(cq.entries) > entries and self.choices.cq_exact
+        if code == c.OK and (too_few or entries > cq.room and not self.choices.cq_grows):
             code = c.RESOURCE
         cq.room = entries if code == c.OK else cq.room
         return {"return": code}
@@ -678,7 +681,7 @@ class Agent:
     def do_VipQuerySystemManagementInfo(self, p: Json) -> Json:
         code, number, found = names.discover(
             self._nic(p), p.get("InfoType", "VIP_SMI_AUTODISCOVERY"), p.get("NumberOfHops", 1),
-            p.get("NumAdAddrs", 16), self.choices.nodes, self.choices.links)
+            p.get("NumAdAddrs", 16), self.choices)
         shown = {"Addresses": [{"host": host.hex(), "discriminator": ""} for host in found]} if code == c.OK else {}
         return {"return": code, "NumAdAddrs": number, "guard": True, **shown}
 

@@ -447,5 +447,12 @@ FAULTS: dict[str, Fault] = {
     "one-name-service": Fault("G3.9.1-03", "VIPL.C45", kept.one_name_service),
     "one-shutdown": Fault("G3.9.4-01", "VIPL.C45", kept.one_shutdown),
     "writes-unfenced": Fault("S6.3.1.2-01", "VIPL.O4/rd", kept.writes_unfenced, "reads-last"),
+    "overlapping-go-too": Fault("S3.2.1-08", "VIPL.R2", kept.overlapping_go_too),
+    "first-enables-of-a-vi": Fault("G3.7.2-04", "VIPL.P10/vi-*", kept.first_enables_of_a_vi),
+    "first-enables-of-a-region": Fault("G3.7.4-01", "VIPL.P10/region-*", kept.first_enables_of_a_region),
+    "tells-the-first-enables": Fault("G3.3.4-05", "VIPL.P10/vi-*", kept.tells_the_first_enables),
+    "flushed-in-idle-without-entries": Fault("G6.2-02", "VIPL.Q4/idle", kept.flushed_in_idle_without_entries),
+    "closed-nic-calls": Fault("G3.1.2-02", "VIPL.E7*", told.closed_nic_calls),
+    "last-registration-first": Fault("G3.5.11-02", "VIPL.N6/before", told.last_registration_first),
     "passes-a-short-receive": Fault("G5.2-25", "VIPL.X6/rd-one", kept.passes_a_short_receive),
 }

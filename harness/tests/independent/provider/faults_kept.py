@@ -1,7 +1,8 @@
-"""Faults of what has to stay: receives that wait, attributes behind an error, old tags, other NICs, and the ends of ranges."""
+"""Faults of what has to stay, or to change: receives that wait, attributes, tags, enables, other regions, the ends of ranges."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from . import codes as c
@@ -153,3 +154,83 @@ def passes_a_short_receive(agent: Any) -> None:
             vi.receive.work.append(waiting[0])
         return real(vi, form, data, refused)
     agent.transfer._consume = consume
+
+
+def overlapping_go_too(agent: Any) -> None:
+    """De-registering a region ends those that overlap it in part."""
+    real = agent.world.deregister
+
+    def deregister(nic: Any, va: int, handle: int) -> Any:
+        gone, code = nic.regions.get(handle), real(nic, va, handle)
+        for other, one in list(nic.regions.items()) if code == c.OK else ():
+            if one.va != gone.va and one.va < gone.va + gone.length and gone.va < one.va + one.length:
+                real(nic, one.va, other)
+        return code
+    agent.world.deregister = deregister
+
+
+def first_enables_of_a_vi(agent: Any) -> None:
+    """The enables that a VI was made with count for ever, whatever is told."""
+    change, remote, first = agent.connecting.set_attributes, agent.transfer._remote, dict[int, Any]()
+
+    def changes(vi: Any, attributes: Any) -> Any:
+        first.setdefault(id(vi), vi.attributes)
+        return change(vi, attributes)
+
+    def grants(vi: Any, at: Any, length: int, read: bool) -> bool:
+        now = vi.attributes
+        made = first.get(id(vi), now)
+        vi.attributes = replace(now, write=made.write, read=made.read)
+        try:
+            return bool(remote(vi, at, length, read))
+        finally:
+            vi.attributes = now
+    agent.connecting.set_attributes, agent.transfer._remote = changes, grants
+
+
+def first_enables_of_a_region(agent: Any) -> None:
+    """The enables that a region was registered with count for ever, whatever is told."""
+    change, remote, first = agent.world.set_region, agent.transfer._remote, dict[int, Any]()
+
+    def changes(nic: Any, va: int, handle: int, *rest: Any) -> Any:
+        if handle in nic.regions:
+            first.setdefault(handle, replace(nic.regions[handle]))
+        return change(nic, va, handle, *rest)
+
+    def grants(vi: Any, at: Any, length: int, read: bool) -> bool:
+        regions, made = vi.nic.regions, first.get(at.handle)
+        now = regions.get(at.handle)
+        if now is None or made is None:
+            return bool(remote(vi, at, length, read))
+        regions[at.handle] = replace(now, write=made.write, read=made.read)
+        try:
+            return bool(remote(vi, at, length, read))
+        finally:
+            regions[at.handle] = now
+    agent.world.set_region, agent.transfer._remote = changes, grants
+
+
+def tells_the_first_enables(agent: Any) -> None:
+    """The other end is told the enables that a VI was made with."""
+    change, join, first = agent.connecting.set_attributes, agent.connecting._join, dict[int, Any]()
+
+    def changes(vi: Any, attributes: Any) -> Any:
+        first.setdefault(id(vi), vi.attributes)
+        return change(vi, attributes)
+
+    def joins(one: Any, two: Any) -> None:
+        join(one, two)
+        one.partner, two.partner = first.get(id(two), one.partner), first.get(id(one), two.partner)
+    agent.connecting.set_attributes, agent.connecting._join = changes, joins
+
+
+def flushed_in_idle_without_entries(agent: Any) -> None:
+    """What VipDisconnect flushes in Idle has no entry on its Completion Queue."""
+    real, enter = agent.transfer.disconnect, agent.transfer._enter
+
+    def disconnect(vi: Any) -> None:
+        if vi.state == c.IDLE:
+            agent.transfer._enter = lambda *entry: None
+        real(vi)
+        agent.transfer._enter = enter
+    agent.transfer.disconnect = disconnect

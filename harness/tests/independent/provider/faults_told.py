@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import codes as c
+from .objects import ErrorReport
 from .threads import Steps
 
 
@@ -90,3 +91,27 @@ def waits_on(agent: Any) -> None:
         else:
             real(queue, va)
     agent.transfer._hand = hand
+
+
+def closed_nic_calls(agent: Any) -> None:
+    """The error handler of a NIC that was closed is called for a VI that it had."""
+    real = agent.connecting.close
+
+    def close(nic: Any) -> None:
+        handler, lost = nic.handler, [vi for vi in nic.vis if vi.state == c.CONNECTED]
+        real(nic)
+        for vi in lost if handler is not None else ():
+            report = ErrorReport("VIP_ERROR_CONN_LOST", "VIP_RESOURCE_VI", nic, vi)
+            agent.world.threads.after(0.02, lambda: handler(report))  # noqa: B023
+    agent.connecting.close = close
+
+
+def last_registration_first(agent: Any) -> None:
+    """Of several handlers that wait at a Completion Queue the last one gets the first entry."""
+    real = agent.transfer.serve
+
+    def serve(cq: Any) -> None:
+        if not cq.entries:
+            cq.handlers.rotate(1)
+        real(cq)
+    agent.transfer.serve = serve

@@ -7,6 +7,7 @@ from typing import Optional
 
 from . import codes as c
 from .objects import Nic
+from .variants import Choices
 
 
 def init(nic: Nic, info: Optional[str]) -> str:
@@ -56,11 +57,12 @@ def shutdown(nic: Nic) -> str:
     return c.OK
 
 
-def discover(nic: Nic, kind: object, hops: int, room: int, nodes: int, links: int) -> tuple[str, int, list[bytes]]:
+def discover(nic: Nic, kind: object, hops: int, room: int, choices: Choices) -> tuple[str, int, list[bytes]]:
     """VipQuerySystemManagementInfo: the other NIC is so many links away, and others are beside it."""
     if kind not in ("VIP_SMI_AUTODISCOVERY", 1):
         return c.PARAMETER, room, []
-    found = [nic.other, *(bytes([number]) * len(nic.other) for number in range(1, nodes))][:nodes] if hops >= links else []
+    others = [bytes([number]) * len(nic.other) for number in range(1, choices.nodes)]
+    found = [*([nic.other] if choices.own_nics_listed else []), *others] if hops >= choices.links else []
     if len(found) > room:
         return c.RESOURCE, len(found), []
     return c.OK, len(found), found

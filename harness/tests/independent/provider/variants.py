@@ -173,6 +173,12 @@ class Choices:
     """The target checks the address of an RDMA of no bytes, too (A62)."""
     block_bytes: int = 1 << 26
     """MaxRegisterBlockBytes."""
+    empty_when_done: bool = False
+    """A queue whose Descriptors are all complete is empty for VipQueryVi (A06)."""
+    cq_grows: bool = True
+    """False: there is no room for more entries than a Completion Queue has (G 3.6.3)."""
+    own_nics_listed: bool = True
+    """False: autodiscovery leaves out the other NIC of the same node (A111)."""
     long_name: bool = False
     """The name of the NIC has all the characters that there is room for."""
     rdma_read: bool = True
@@ -194,7 +200,8 @@ VARIANTS: dict[str, Choices] = {
     "reads-last": Choices(reads_late_s=0.020, named_at_target=False),
     "silent": Choices(tell_of_disconnect=False, named_at_target=False, read_only_refused=True),
     "unfit-comes-back": Choices(unfit_comes_back=True),
-    "of-the-time": Choices(bits_not_valid=True, names_any_room=True, wire_gives_up_s=1.0),
+    "of-the-time": Choices(bits_not_valid=True, names_any_room=True, wire_gives_up_s=1.0, empty_when_done=True,
+                           own_nics_listed=False, cq_grows=False),
     "odd-handles": Choices(null_handles=True, entries=(1 << 64) - 2),
     "least": Choices(rdma_read=False, reception=False, discriminator=16, per_queue=64, transfer=32768),
 }
@@ -226,6 +233,7 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "remote_ptag": ("zero", "first"), "address_bytes": (4, 6, 20, 64), "notify_within": (True,), "names_from_files": (True,),
     "names_upper": (True,), "disconnect_takes_s": (0.004, 0.4), "accept_takes_s": (0.004, 0.4), "sink_early": (True,),
     "empty_late_s": (0.004, 0.3), "peers_meet_late_s": (0.004, 0.3), "flush_late_s": (0.004, 0.3), "zero_remote_checked": (True,),
-    "block_bytes": (1 << 18,), "long_name": (True,),
+    "block_bytes": (1 << 18,), "empty_when_done": (True,), "own_nics_listed": (False,), "cq_grows": (False,),
+    "long_name": (True,),
     "damage": ("error",), "loss_seen": ("timer", "repaired"), "partition_seen": (False,),
 }
