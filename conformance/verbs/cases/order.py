@@ -176,7 +176,8 @@ def fences(t: Verbs) -> None:
             over = {"opcode": "RDMA_WRITE", "sges": [p.ma.sge(MIB, 4096)], "flags": flags}
             wrs += [{**over, "remote": p.mb.remote(at)} for at in places]
         else:
-            wrs += [{"opcode": "SEND", "sges": [p.ma.sge(MIB, 64)], "flags": flags}]
+            solicited = ["SOLICITED"] if turn > 1 else []
+            wrs += [{"opcode": "SEND", "sges": [p.ma.sge(MIB, 64)], "flags": flags + solicited}]
         made = p.a.post(wrs)
         if got:
             t.reap(got)

@@ -119,10 +119,11 @@ def register_limits(t: Calls) -> None:
     alive(t, p)
 
 
-@vipl("C34", "Address and handle that do not fit", "G3.4.4-02 G3.7.4-02 G3.7.5-01", errata="A51")
+@vipl("C34", "Address and handle that do not fit", "S3.1-01 G3.4.4-02 G3.7.4-02 G3.7.5-01", errata="A51")
 def mismatched(t: Calls) -> None:
-    """VipDeregisterMem, VipQueryMem and VipSetMemAttributes refuse a region's address with another's handle, and what is gone."""
-    one, _ = nodes(t)
+    """VipDeregisterMem, VipQueryMem and VipSetMemAttributes refuse a region's address with another's handle, a region of another
+    NIC, and what is gone."""
+    one, far = nodes(t)
     mine, other = one.mem(8192), one.mem(8192)
     rows = {"VipDeregisterMem": "G3.4.4-02", "VipQueryMem": "G3.7.5-01", "VipSetMemAttributes": "G3.7.4-02"}
     missing = one.call("layout").result().get("missing") or []
@@ -132,6 +133,9 @@ def mismatched(t: Calls) -> None:
         params: dict[str, Any] = {"MemAttribs": {"Ptag": one.ptag}} if method == "VipSetMemAttributes" else {}
         code = one.code(method, va=f"{mine.va:016x}", handle=other.handle, **params)
         t.codes(row, f"{method} with the address of one region and the handle of another", code, BAD)
+        if t.agents == 1 and not one.same_nic(far):
+            code = far.code(method, va=f"{mine.va:016x}", handle=mine.handle, **params)
+            t.require(code != OK, "S3.1-01", f"{method} with a region of another NIC", code, "an error")
     told = one.call("VipQueryMem", mem=mine.mem)
     t.codes("G3.7.5-01", "VipQueryMem afterwards", told.returned(), OK)
     t.codes("G3.4.4-02", "VipDeregisterMem", one.code("VipDeregisterMem", mem=mine.mem), OK)

@@ -454,5 +454,6 @@ FAULTS: dict[str, Fault] = {
     "flushed-in-idle-without-entries": Fault("G6.2-02", "VIPL.Q4/idle", kept.flushed_in_idle_without_entries),
     "closed-nic-calls": Fault("G3.1.2-02", "VIPL.E7*", told.closed_nic_calls),
     "last-registration-first": Fault("G3.5.11-02", "VIPL.N6/before", told.last_registration_first),
+    "regions-of-any-nic": Fault("S3.1-01", "VIPL.C34", kept.regions_of_any_nic),
     "passes-a-short-receive": Fault("G5.2-25", "VIPL.X6/rd-one", kept.passes_a_short_receive),
 }

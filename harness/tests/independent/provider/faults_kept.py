@@ -234,3 +234,15 @@ def flushed_in_idle_without_entries(agent: Any) -> None:
         real(vi)
         agent.transfer._enter = enter
     agent.transfer.disconnect = disconnect
+
+
+def regions_of_any_nic(agent: Any) -> None:
+    """A region can be queried, changed and de-registered through any NIC."""
+    world = agent.world
+
+    def of_the_owner(real: Any) -> Any:
+        def call(nic: Any, va: int, handle: int, *rest: Any) -> Any:
+            return real(next((one for one in world.nics if handle in one.regions), nic), va, handle, *rest)
+        return call
+    for name in ("region", "deregister", "set_region"):
+        setattr(world, name, of_the_owner(getattr(world, name)))
