@@ -49,9 +49,17 @@ class Row:
 
     @property
     def worse(self) -> bool:
-        """Whether the last run that has it is worse than the one before it."""
-        known = [_GOOD[v.split(" ")[0]] for v in self.verdicts if v != ABSENT]
-        return len(known) > 1 and known[-1] < known[-2]
+        """Whether the last run that has it is worse than the one before it. What did not apply before was not tested either."""
+        known = self._known()
+        return len(known) > 1 and _GOOD[known[-1]] < _GOOD[known[-2]] and known[-2:] != ["not-applicable", diff.NOT_TESTED]
+
+    @property
+    def last(self) -> int:
+        """How good the last run that has it is."""
+        return _GOOD[self._known()[-1]]
+
+    def _known(self) -> list[str]:
+        return [v.split(" ")[0] for v in self.verdicts if v != ABSENT]
 
 
 #: The higher the better. What was tested no longer is worse than a pass, and better than a failure.
@@ -69,9 +77,9 @@ class Table:
     books: tuple[str, ...]  # whose requirements the runs have
 
     def changes(self) -> list[Row]:
-        """Cases and requirements that are not the same in all runs, what got worse first."""
+        """Cases and requirements that are not the same in all runs: first what got worse, and of that first what failed."""
         found = [row for row in (*self.requirements, *self.cases) if row.changed]
-        return sorted(found, key=lambda row: not row.worse)
+        return sorted(found, key=lambda row: (not row.worse, row.last))
 
     def lacking(self) -> list[Row]:
         """Cases that some run does not have."""
