@@ -124,10 +124,12 @@ $(BUILD)/$(1).so: $(BUILD)/$(1).so.$(VERSION)
 	ln -sf $(1).so.$(SOVERSION) $$@
 endef
 $(eval $(call shared,libfcvi,$(LIB_OBJ) codec/exports.map,$(LIBS)))
-# with the port inside, and what brings it onto a wire; once more with a VIP_ULONG that is `unsigned long` (vipl.h)
-$(eval $(call shared,libvipl,$(call objects,$(BUILD)/obj,$(VIPL_SRC) $(VIPL_HOST_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(LIBS) -lpcap -lpthread))
+# with the port inside, and what brings it onto a wire; once more with a VIP_ULONG that is `unsigned long` (vipl.h). Their
+# threads run until the process ends, so dlclose leaves them where they are
+VIPL_SO_LIBS = $(LIBS) -lpcap -lpthread -Wl,-z,nodelete
+$(eval $(call shared,libvipl,$(call objects,$(BUILD)/obj,$(VIPL_SRC) $(VIPL_HOST_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(VIPL_SO_LIBS)))
 $(eval $(call variant,$(BUILD)/obj64,$$(CC) $$(ALL_CFLAGS) -DVIPL64))
-$(eval $(call shared,libvipl64,$(call objects,$(BUILD)/obj64,$(VIPL_SRC)) $(call objects,$(BUILD)/obj,$(VIPL_HOST_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(LIBS) -lpcap -lpthread))
+$(eval $(call shared,libvipl64,$(call objects,$(BUILD)/obj64,$(VIPL_SRC)) $(call objects,$(BUILD)/obj,$(VIPL_HOST_SRC)) $(LIB_OBJ) refimpl/vipl/exports.map,$(VIPL_SO_LIBS)))
 
 $(BUILD)/%.pc: harness/%.pc.in Makefile $(wildcard codec/src/core/*.h)
 	@mkdir -p $(@D)

@@ -465,14 +465,22 @@ static bool nic_due(void *context)
     return h->moving;
 }
 
+/* A thread that was cancelled in the middle of a call would leave the port locked, or the wire to nobody. */
+static _Thread_local int cancelled_before;
+
 static void nic_lock(void *context)
 {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     host_lock(((struct end *)context)->host);
+    cancelled_before = before;
 }
 
 static void nic_unlock(void *context)
 {
+    const int before = cancelled_before;
     host_unlock(((struct end *)context)->host);
+    pthread_setcancelstate(before, NULL);
 }
 
 /* ---- ports ---- */

@@ -140,8 +140,12 @@ static bool resolve(void *context, const char *name, uint32_t index, uint8_t hos
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     bool there = false;
+    int before;
     (void)context;
-    if (getaddrinfo(name, NULL, &hints, &found) != 0)
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* the call has its NIC pinned */
+    const int failed = getaddrinfo(name, NULL, &hints, &found);
+    pthread_setcancelstate(before, NULL);
+    if (failed != 0)
         return false;
     for (const struct addrinfo *a = found; a != NULL && !there; a = a->ai_next) {
         if ((a->ai_family != AF_INET && a->ai_family != AF_INET6) || index-- > 0)
@@ -231,17 +235,12 @@ static bool from_name(const char *device, struct conf_nic *nic, char why[CONF_WH
     return conf_members(text, nic, why);
 }
 
-static enum fcvi_vipl_opened open_device(const char *device)
+static enum fcvi_vipl_opened find_and_bring_up(const char *device)
 {
     struct conf conf = {0};
     struct conf_nic nic = {0};
     char why[CONF_WHY] = "";
-    pthread_mutex_lock(&opening);
     enum fcvi_vipl_opened end = FCVI_VIPL_IS_THERE;
-    if (fcvi_vipl_turn(device) == 0) { /* another thread was quicker */
-        pthread_mutex_unlock(&opening);
-        return end;
-    }
     bool known = conf_read(device, &conf, &nic, why);
     const bool wrong = why[0] != '\0';
     if (!known && !wrong && is_wire(device))
@@ -260,7 +259,18 @@ static enum fcvi_vipl_opened open_device(const char *device)
         }
     }
     conf_free(&conf);
+    return end;
+}
+
+static enum fcvi_vipl_opened open_device(const char *device)
+{
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_mutex_lock(&opening);
+    const bool there = fcvi_vipl_turn(device) == 0; /* another thread was quicker */
+    const enum fcvi_vipl_opened end = there ? FCVI_VIPL_IS_THERE : find_and_bring_up(device);
     pthread_mutex_unlock(&opening);
+    pthread_setcancelstate(before, NULL);
     return end;
 }
 

@@ -276,6 +276,9 @@ int fcvi_vip_query_vi(struct fcvi_port *, uint64_t now, uint32_t vi, struct fcvi
 /** VipConnectWait: FCVI_VIP_PENDING, and later a CALL event with token. */
 int fcvi_vip_connect_wait(struct fcvi_port *, uint64_t now, const struct fcvi_address *local,
                           uint64_t timeout_us, uint64_t token);
+/** That call is over, and has no event: whoever asks finds nobody. It may have had its event already. */
+void fcvi_vip_connect_unwait(struct fcvi_port *, uint64_t now, const struct fcvi_address *local,
+                             uint64_t token);
 /** VipConnectAccept of the request conn for vi: FCVI_VIP_PENDING, and later a CALL event with token. */
 int fcvi_vip_connect_accept(struct fcvi_port *, uint64_t now, uint32_t conn, uint32_t vi, uint64_t token);
 /** VipConnectReject of the request conn. */

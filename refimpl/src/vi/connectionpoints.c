@@ -51,6 +51,19 @@ void fcvi_point_free(struct fcvi_port *p, uint32_t index)
     p->free_point = index;
 }
 
+/* Its VipConnectWait has nobody any more. */
+void fcvi_vip_connect_unwait(struct fcvi_port *p, uint64_t now, const struct fcvi_address *local,
+                             uint64_t token)
+{
+    fcvi_port_run(p, now);
+    const struct table *t = &p->by_point;
+    uint32_t i = fcvi_table_first(p, t, fcvi_point_hash(local));
+    while (i != NONE && (i >= fcvi_point_count(p) || point_at(p, i)->token != token))
+        i = fcvi_table_next(p, t, i);
+    if (i != NONE)
+        fcvi_point_free(p, i);
+}
+
 /* T0 */
 void fcvi_point_timeout(struct fcvi_port *p, uint32_t index)
 {

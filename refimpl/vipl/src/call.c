@@ -2,6 +2,8 @@
  * date, and at the end run the handlers that have become due. And how a call blocks: the host's pump. */
 #include "internal.h"
 
+enum { REST_US = 1000000 };
+
 /* True when the port had something to say. */
 static bool update(struct device *d)
 {
@@ -73,9 +75,29 @@ uint64_t vipl_microseconds(VIP_ULONG timeout)
     return timeout >= VIP_INFINITE ? FCVI_NEVER : (uint64_t)timeout * 1000;
 }
 
-uint64_t vipl_deadline_after(struct device *d, VIP_ULONG timeout)
+/* The time of a call that waits on a queue begins, or goes on after a rest. */
+void vipl_patience_begin(struct device *d, struct patience *p)
 {
-    return timeout >= VIP_INFINITE ? FCVI_NEVER : vipl_device_now(d) + vipl_microseconds(timeout);
+    const uint64_t now = vipl_device_now(d);
+    if (!p->begun)
+        p->until = p->timeout >= VIP_INFINITE ? FCVI_NEVER : now + vipl_microseconds(p->timeout);
+    p->begun = true;
+    p->rest = now + REST_US;
+}
+
+/* One step; false: no further one now. */
+bool vipl_patience_step(struct device *d, struct patience *p)
+{
+    p->over = !vipl_wait_step(d, p->until) || vipl_device_now(d) >= p->until;
+    return !p->over && vipl_device_now(d) < p->rest;
+}
+
+/* Such a call leaves the NIC each second, so that its thread can be cancelled: it cannot be while it is
+ * inside (harness/host/host.c). False: the time is over. */
+bool vipl_patience_rest(const struct patience *p)
+{
+    pthread_testcancel();
+    return !p->over;
 }
 
 static void forget(struct device *d, const struct call *call)

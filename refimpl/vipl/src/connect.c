@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { POLL_US = 1000 };
+
 void vipl_conn_free(struct conn *c)
 {
     struct conn **place = &c->object.nic->conns;
@@ -52,12 +54,12 @@ static int wait_for_request(struct nic *nic, const struct fcvi_address *local, V
 {
     struct device *d = nic->object.device;
     uint64_t token = vipl_call_begin(d, call, true);
+    /* no request is kept for who does not wait (VI-DG 6.7): one that polls waits for a moment, too */
     int vip = fcvi_vip_connect_wait(vipl_device_port(d), vipl_device_now(d), local,
-                                    vipl_microseconds(timeout), token);
-    bool poll = vip == VIP_TIMEOUT && timeout == 0;
+                                    timeout > 0 ? vipl_microseconds(timeout) : POLL_US, token);
     vip = vipl_call_await(d, call, vip, &nic->object, VIP_TIMEOUT);
-    if (poll) /* a program that only polls shall not stop the world */
-        (void)vipl_wait_step(d, vipl_device_now(d));
+    if (!call->done) /* the NIC was closed */
+        fcvi_vip_connect_unwait(vipl_device_port(d), vipl_device_now(d), local, token);
     return offered(d, nic, call, vip, conn);
 }
 

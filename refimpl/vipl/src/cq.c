@@ -93,16 +93,17 @@ VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount)
     return vipl_leave(cq->object.device, resize(cq, EntryCount));
 }
 
-/* One look, then the pump until the deadline; a poll has one look more. */
-static int take_until(struct cq *cq, uint64_t deadline, struct cq_entry *out)
+/* One look, then the pump until the time is over; a poll has one look more. */
+static int take_until(struct cq *cq, struct patience *patience, struct cq_entry *out)
 {
     struct device *d = cq->object.device;
     void *handle = cq->object.handle;
-    bool over = false;
+    bool goes_on = true;
+    vipl_patience_begin(d, patience);
     while (!vipl_cq_pop(cq, out)) {
-        if (over)
+        if (!goes_on)
             return VIP_NOT_DONE;
-        over = !vipl_wait_step(d, deadline) || vipl_device_now(d) >= deadline;
+        goes_on = vipl_patience_step(d, patience);
         cq = vipl_registry_find(handle, KIND_CQ, d);
         if (cq == NULL)
             return VIP_INVALID_PARAMETER;
@@ -110,7 +111,7 @@ static int take_until(struct cq *cq, uint64_t deadline, struct cq_entry *out)
     return VIP_SUCCESS;
 }
 
-static VIP_RETURN take_call(void *handle, bool poll, VIP_ULONG timeout, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
+static VIP_RETURN take_call(void *handle, struct patience *patience, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
 {
     struct cq *cq = vipl_enter(handle, KIND_CQ);
     if (cq == NULL)
@@ -119,24 +120,29 @@ static VIP_RETURN take_call(void *handle, bool poll, VIP_ULONG timeout, VIP_VI_H
     struct cq_entry e;
     if (vi == NULL || recv == NULL)
         return vipl_leave(d, VIP_INVALID_PARAMETER);
-    int vip = take_until(cq, poll ? vipl_device_now(d) : vipl_deadline_after(d, timeout), &e);
-    if (vip == VIP_SUCCESS) {
-        *vi = e.vi;
-        *recv = e.recv;
-        return vipl_leave_soon(d, vip);
-    }
-    return vipl_leave(d, vip == VIP_NOT_DONE && !poll ? VIP_TIMEOUT : vip);
+    int vip = take_until(cq, patience, &e);
+    if (vip != VIP_SUCCESS)
+        return vipl_leave(d, vip);
+    *vi = e.vi;
+    *recv = e.recv;
+    return vipl_leave_soon(d, vip);
 }
 
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue)
 {
-    return take_call(CQHandle, true, 0, ViHandle, RecvQueue);
+    struct patience none = {.timeout = 0};
+    return take_call(CQHandle, &none, ViHandle, RecvQueue);
 }
 
 VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
                      VIP_BOOLEAN *RecvQueue)
 {
-    return take_call(CQHandle, false, Timeout, ViHandle, RecvQueue);
+    struct patience patience = {.timeout = Timeout};
+    VIP_RETURN vip;
+    do
+        vip = take_call(CQHandle, &patience, ViHandle, RecvQueue);
+    while (vip == VIP_NOT_DONE && vipl_patience_rest(&patience));
+    return vip == VIP_NOT_DONE ? VIP_TIMEOUT : vip;
 }
 
 VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,

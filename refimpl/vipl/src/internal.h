@@ -43,6 +43,13 @@ struct call {
     struct fcvi_event event;
 };
 
+/* How long a call waits on a queue. */
+struct patience {
+    VIP_ULONG timeout;
+    bool begun, over;
+    uint64_t until, rest;
+};
+
 struct device {
     struct device *next;
     char name[DEVICE_NAME];
@@ -171,7 +178,9 @@ VIP_RETURN vipl_leave(struct device *, int vip);
 VIP_RETURN vipl_leave_soon(struct device *, int vip);
 bool vipl_wait_step(struct device *, uint64_t deadline);
 uint64_t vipl_microseconds(VIP_ULONG timeout);
-uint64_t vipl_deadline_after(struct device *, VIP_ULONG timeout);
+void vipl_patience_begin(struct device *, struct patience *);
+bool vipl_patience_step(struct device *, struct patience *);
+bool vipl_patience_rest(const struct patience *);
 int vipl_call_await(struct device *, struct call *, int vip, const struct object *, int when_dead);
 
 /* events.c: what the port has to say */

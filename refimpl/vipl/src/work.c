@@ -28,15 +28,16 @@ static int take(struct vi *vi, bool recv, VIP_DESCRIPTOR **descriptor)
     return vip;
 }
 
-/* One look, then the pump until the deadline; a poll has one look more. */
-static int take_until(struct vi *vi, bool recv, uint64_t deadline, VIP_DESCRIPTOR **descriptor)
+/* One look, then the pump until the time is over; a poll has one look more. */
+static int take_until(struct vi *vi, bool recv, struct patience *patience, VIP_DESCRIPTOR **descriptor)
 {
     struct device *d = vi->object.device;
     void *handle = vi->object.handle;
-    bool over = false;
+    bool goes_on = true;
+    vipl_patience_begin(d, patience);
     int vip = take(vi, recv, descriptor);
-    while (vip == VIP_NOT_DONE && !over) {
-        over = !vipl_wait_step(d, deadline) || vipl_device_now(d) >= deadline;
+    while (vip == VIP_NOT_DONE && goes_on) {
+        goes_on = vipl_patience_step(d, patience);
         vi = vipl_registry_find(handle, KIND_VI, d);
         vip = vi != NULL ? take(vi, recv, descriptor) : VIP_INVALID_PARAMETER;
     }
@@ -49,12 +50,13 @@ static VIP_RETURN done_call(void *handle, bool recv, VIP_DESCRIPTOR **descriptor
     if (vi == NULL)
         return VIP_INVALID_PARAMETER;
     struct device *d = vi->object.device;
-    int vip =
-        descriptor != NULL ? take_until(vi, recv, vipl_device_now(d), descriptor) : VIP_INVALID_PARAMETER;
+    struct patience none = {.timeout = 0};
+    int vip = descriptor != NULL ? take_until(vi, recv, &none, descriptor) : VIP_INVALID_PARAMETER;
     return (vip == VIP_SUCCESS ? vipl_leave_soon : vipl_leave)(d, vip);
 }
 
-static VIP_RETURN wait_call(void *handle, bool recv, VIP_ULONG timeout, VIP_DESCRIPTOR **descriptor)
+static VIP_RETURN wait_a_while(void *handle, bool recv, struct patience *patience,
+                               VIP_DESCRIPTOR **descriptor)
 {
     struct vi *vi = vipl_enter(handle, KIND_VI);
     if (vi == NULL)
@@ -65,10 +67,20 @@ static VIP_RETURN wait_call(void *handle, bool recv, VIP_ULONG timeout, VIP_DESC
     *descriptor = NULL;
     if ((recv ? vi->recv.cq : vi->send.cq) != NULL)
         return vipl_leave(d, VIP_ERROR_RESOURCE);
-    int vip = take_until(vi, recv, vipl_deadline_after(d, timeout), descriptor);
+    int vip = take_until(vi, recv, patience, descriptor);
     if (vip == VIP_SUCCESS)
         return vipl_leave_soon(d, vip);
     return vipl_leave(d, vip == VIP_NOT_DONE ? VIP_TIMEOUT : vip);
+}
+
+static VIP_RETURN wait_call(void *handle, bool recv, VIP_ULONG timeout, VIP_DESCRIPTOR **descriptor)
+{
+    struct patience patience = {.timeout = timeout};
+    VIP_RETURN vip;
+    do
+        vip = wait_a_while(handle, recv, &patience, descriptor);
+    while (vip == VIP_TIMEOUT && vipl_patience_rest(&patience));
+    return vip;
 }
 
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr)

@@ -22,6 +22,7 @@ closed address=127.0.0.9
 proxy address=127.0.0.5
 nic0 wire=vitcp:127.0.0.1:{port}
 nic1 wire=vitcp:127.0.0.2:{port} incoming=1000
+nic2 wire=vitcp:127.0.0.3:{port}
 """
 FC = f"""nodea address=fe80::a
 nodeb address=fe80::b
@@ -61,6 +62,11 @@ def program(build: Callable[[str], Path]) -> Path:
 @pytest.fixture(scope="session")
 def kinds(build: Callable[[str], Path]) -> Path:
     return build("kinds.c")
+
+
+@pytest.fixture(scope="session")
+def corners(build: Callable[[str], Path]) -> Path:
+    return build("corners.c")
 
 
 @pytest.fixture(scope="session")

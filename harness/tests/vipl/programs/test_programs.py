@@ -68,6 +68,43 @@ def test_kinds_over_fc_vi(more: str, kinds: Path, tmp_path: Path, net: Net) -> N
     both([net.words(str(kinds), names, f"nic{rank}", str(rank)) for rank in (0, 1)], {"VIPL_CONF": str(conf)})
 
 
+CORNERS = "left,crowd,signals,polling,itself,bounds,discriminators,limits"
+
+
+@pytest.mark.parametrize("names", ["cancelled", pytest.param(CORNERS, marks=pytest.mark.nightly)])
+def test_corners_over_vitcp(names: str, corners: Path, tmp_path: Path) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(TCP.format(port=port()))
+    both([[str(corners), names, f"nic{rank}", str(rank), "4"] for rank in (0, 1)], {"VIPL_CONF": str(conf)})
+
+
+@pytest.mark.parametrize("edition, names", [("2007", CORNERS), pytest.param("2007", "cancelled", marks=pytest.mark.nightly),
+                                            pytest.param("rev1", f"{CORNERS},cancelled", marks=pytest.mark.nightly)])  # fmt: skip
+def test_corners_over_fc_vi(edition: str, names: str, corners: Path, tmp_path: Path, net: Net) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(FC.format(more=f"r_a_tov=4000 edition={edition}"))
+    both([net.words(str(corners), names, f"nic{rank}", str(rank), "4") for rank in (0, 1)], {"VIPL_CONF": str(conf)})
+
+
+def test_a_family_over_vitcp(corners: Path, tmp_path: Path) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(TCP.format(port=port()))
+    words = [corners, "families", "nic0", "0", "4"]
+    subprocess.run(words, env={**os.environ, "VIPL_CONF": str(conf)}, check=True, timeout=60, stdout=subprocess.DEVNULL)
+
+
+def test_a_library_that_is_closed_stays_where_its_threads_are(tmp_path: Path) -> None:
+    """A program that loads libvipl by itself, opens a NIC, and closes the library: nothing of it is called any more."""
+    source, out = tmp_path / "load.c", tmp_path / "load"
+    source.write_text("#include <dlfcn.h>\n#include <unistd.h>\n"
+                      "int main(int c, char **v) { (void)c; void *n, *l = dlopen(v[1], RTLD_NOW);\n"
+                      "int r = ((int (*)(const char *, void **))dlsym(l, v[2]))(v[3], &n); dlclose(l);\n"
+                      "usleep(100000); return fork() == 0 ? 0 : r; }\n")  # fmt: skip
+    subprocess.run(["cc", source, "-o", out, "-ldl"], check=True)
+    for name, call in (("libvipl.so", "VipOpenNic"), ("libvipl64.so", "VipOpenNic64")):
+        subprocess.run([out, ROOT / "build" / name, call, f"vitcp:127.0.0.1:{port()}"], check=True, timeout=60)
+
+
 def test_who_is_earlier_than_the_other_nic_asks_again(program: Path, tmp_path: Path, net: Net) -> None:
     """Nothing answers for the other's address, until its NIC is open."""
     conf = tmp_path / "vipl.conf"
