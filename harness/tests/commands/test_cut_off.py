@@ -15,6 +15,13 @@ from typing import Any
 
 import pytest
 
+from conformance import register_all
+from fcvi.engine.evidence import Store
+from fcvi.engine.folder import Folder
+from fcvi.engine.results import Result, RunReport, Verdict
+from fcvi.engine.runner import RunOptions, _Finished
+from fcvi.engine.target import parse
+
 from .. import starts
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -206,6 +213,32 @@ def _wrong(point: dict[str, Any]) -> list[str]:
         rules["signature"] = not signing or point["verify"] == 0
         rules["signed too early"] = point["signed"] == (point["phase"] == "when it is signed")
     return [name for name, holds in rules.items() if not holds]
+
+
+def test_what_a_kill_and_what_the_power_takes_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No case of a virtual-time device waits longer than a twentieth of a second for the evidence, and none more than a second for
+    the disk. A case of a real device waits for neither."""
+    register_all()
+    now, synced = [100.0], list[str]()
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(Folder, "sync", lambda _, names: synced.extend(names))
+    with Folder(tmp_path / "r", ours=True) as folder:
+        options = RunOptions(parse("ref"), store=Store(folder))
+        assert options.store is not None
+        options.store.begin(RunReport("", "", "", "", "", {}, {}, 1), [], {}, False)
+        synced.clear()
+
+        def done(finished: _Finished, ident: str, later_s: float) -> int:
+            now[0] += later_s
+            finished.add(Result(ident, "", Verdict.PASS, evidence=b""))
+            return journal(tmp_path / "r")
+
+        virtual = _Finished(options, "virtual", lambda _: None)
+        assert [done(virtual, "a", 0.0), done(virtual, "b", 0.051)] == [0, 2]
+        assert not synced
+        done(virtual, "c", 1.0)
+        assert synced == [f"evidence/{ident}.jsonl" for ident in "abc"]
+        assert done(_Finished(options, "real", lambda _: None), "d", 0.0) == 4
 
 
 def test_a_run_that_is_whole_has_nothing_to_go_on_with(whole: Path, tmp_path: Path) -> None:
