@@ -289,10 +289,10 @@ TIDY_SRC := $(LIB_SRC) $(VIPL_SRC) $(CAPTURE_SRC) $(SANDBOX_SRC) harness/sandbox
 TIDY_NODES := 20000
 lint: TIDY_NODES := 225000
 TIDY = clang-tidy --quiet $(foreach word,-Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES),--extra-arg=$(word))
-check-tidy: $(BUILD)/obj/shims/vipl_calls.h ## clang-tidy and cppcheck
-	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 2 sh -c '$(TIDY) "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) -I$(<D) -Iharness/ffi 2> /dev/null' tidy
+check-tidy: ## clang-tidy and cppcheck
+	@printf '%s\n' $(TIDY_SRC) | xargs -P $$(nproc) -n 2 sh -c '$(TIDY) "$$@" -- -std=c11 -D_DEFAULT_SOURCE $(INCLUDES) -Iharness/ffi 2> /dev/null' tidy
 	@cppcheck --quiet -j $$(nproc) --std=c11 -D__GNUC__ --force --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	  --suppress=missingIncludeSystem $(INCLUDES) -I$(<D) $(TIDY_SRC)
+	  --suppress=missingIncludeSystem $(INCLUDES) $(TIDY_SRC)
 
 clean: ## remove the build
 	rm -rf $(BUILD)

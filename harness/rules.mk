@@ -84,14 +84,11 @@ $(BUILD)/libvipl-pair.so: $(PAIR_OBJECTS) $(BUILD)/libvipl.a $(BUILD)/libfcvi.a 
 	$(CC) $(ALL_CFLAGS) $(HARDEN_LINK) -shared -Wl,--version-script=refimpl/vipl/exports.map $(PAIR_OBJECTS) -Wl,--whole-archive $(BUILD)/libvipl.a -Wl,--no-whole-archive $(BUILD)/libfcvi.a $(LDFLAGS) $(LIBS) -ljansson -lpcap -lpthread -o $@
 
 # what stands before a libvipl and makes it a faulty one: a wrapper for each call of the header
-$(BUILD)/obj/shims/vipl_calls.h: harness/shims/make_shim.py refimpl/vipl/include/vipl.h
-	@mkdir -p $(@D)
-	$(PYTHON) $< --calls $(filter %.h,$^) > $@.new && mv $@.new $@
 $(BUILD)/obj/shims/wrappers.c: harness/shims/make_shim.py refimpl/vipl/include/vipl.h
 	@mkdir -p $(@D)
 	$(PYTHON) $^ > $@.new && mv $@.new $@
-$(BUILD)/vipl-shim.so: $(BUILD)/obj/shims/wrappers.c $(wildcard harness/shims/*.c harness/shims/*.h) $(BUILD)/obj/shims/vipl_calls.h
-	$(CC) $(ALL_CFLAGS) -fPIC -Iharness/shims -I$(BUILD)/obj/shims -shared $(filter %.c,$^) $(LDFLAGS) -ldl -lpthread -o $@
+$(BUILD)/vipl-shim.so: $(BUILD)/obj/shims/wrappers.c $(wildcard harness/shims/*.c harness/shims/*.h)
+	$(CC) $(ALL_CFLAGS) -fPIC -Iharness/shims -shared $(filter %.c,$^) $(LDFLAGS) -ldl -lpthread -o $@
 FAULTY_PROVIDERS := $(BUILD)/vipl-shim.so $(BUILD)/libvipl-pair.so $(BUILD)/fcvi-agent-plain
 .PHONY: vipl-bank
 vipl-bank: all $(FAULTY_PROVIDERS) ## every faulty provider of VIPL, and whether its row catches it

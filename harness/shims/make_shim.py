@@ -1,8 +1,7 @@
 #!/usr/bin/python3
-"""Write the C of a library that stands before a libvipl (LD_PRELOAD) and changes what its calls do and return.
+"""Write the C of a library that stands before a libvipl (LD_PRELOAD) and changes what its calls return.
 
-make_shim.py --calls VIPL_H > vipl_calls.h: a structure with a pointer for each call that the header declares.
-make_shim.py VIPL_H > shim.c: one wrapper for each of them, so that no call can be forgotten.
+make_shim.py VIPL_H > wrappers.c: one wrapper for each call that the header declares, so that no call can be forgotten.
 """
 
 from __future__ import annotations
@@ -19,17 +18,6 @@ _HEAD = """/* Written by make_shim.py. */
 
 #include "shim.h"
 """
-_CALLS = """/* Written by make_shim.py. */
-#ifndef FCVI_SHIMS_CALLS_H
-#define FCVI_SHIMS_CALLS_H
-
-#include <vipl.h>
-
-struct vipl_calls {{
-{members}
-}};
-
-#endif"""
 _CALL = re.compile(r"^VIP_RETURN (Vip\w+)\(([^;]*)\);", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"(\w+)$")
 _HANDLER = re.compile(r"\(\*(\w+)\)\s*\(")
@@ -56,19 +44,15 @@ def _split(parameters: str) -> list[str]:
 
 
 def wrapper(call: str, parameters: str) -> str:
-    """The call, as the library has it: what the provider answers goes through vipl_shim_changed, and a twist may take its place."""
+    """The call, as the library has it: what the provider answers goes through vipl_shim_changed."""
     names = ", ".join(_name(p) for p in _split(parameters))
     descriptor = "*DescriptorPtr" if re.search(r"VIP_DESCRIPTOR \*\*DescriptorPtr", parameters) else "NULL"
     return (
-        f"static VIP_RETURN real_{call}({parameters})\n{{\n"
-        f"    VIP_RETURN (*real)({parameters}) = NULL;\n"
-        f'    *(void **)&real = dlsym(RTLD_NEXT, "{call}");\n'
-        f"    return real({names});\n}}\n"
         f"VIP_RETURN {call}({parameters})\n{{\n"
         f"    VIP_RETURN code;\n    if (vipl_shim_answers(&code))\n        return code;\n"
-        f"    const struct vipl_calls *twisted = vipl_shim_twisted();\n"
-        f"    if (twisted != NULL && twisted->{call} != NULL)\n        return twisted->{call}({names});\n"
-        f"    code = real_{call}({names});\n"
+        f"    VIP_RETURN (*real)({parameters}) = NULL;\n"
+        f'    *(void **)&real = dlsym(RTLD_NEXT, "{call}");\n'
+        f"    code = real({names});\n"
         f"    const bool brought = code == VIP_SUCCESS || code == VIP_DESCRIPTOR_ERROR;\n"
         f'    return vipl_shim_changed("{call}", code, brought ? {descriptor} : NULL);\n}}\n'
     )
@@ -77,12 +61,8 @@ def wrapper(call: str, parameters: str) -> str:
 def main(argv: list[str]) -> int:
     text = Path(argv[-1]).read_text(encoding="utf-8")
     calls = [(call, " ".join(parameters.split())) for call, parameters in _CALL.findall(text)]
-    if argv[1] == "--calls":
-        print(_CALLS.format(members="\n".join(f"    VIP_RETURN (*{call})({parameters});" for call, parameters in calls)))
-        return 0
     print(_HEAD)
     print("\n".join(wrapper(call, parameters) for call, parameters in calls))
-    print("const struct vipl_calls vipl_real = {\n" + "".join(f"    .{call} = real_{call},\n" for call, _ in calls) + "};")
     return 0
 
 

@@ -2,20 +2,13 @@
 #ifndef FCVI_SHIMS_SHIM_H
 #define FCVI_SHIMS_SHIM_H
 
-#include "vipl_calls.h"
-
 #include <stdbool.h>
+#include <vipl.h>
 
 /* Whether the provider is not asked at all; then code is what every call returns. */
 bool vipl_shim_answers(VIP_RETURN *code);
 
 /* What the application is to be told in place of code. descriptor: what the call brought, or NULL. */
 VIP_RETURN vipl_shim_changed(const char *call, VIP_RETURN code, VIP_DESCRIPTOR *descriptor);
-
-/* The calls that are made in place of the provider's, NULL members excepted; NULL: none. */
-const struct vipl_calls *vipl_shim_twisted(void);
-
-/* The provider's own calls. */
-extern const struct vipl_calls vipl_real;
 
 #endif

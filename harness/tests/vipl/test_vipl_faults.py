@@ -1,6 +1,6 @@
 """Providers that are wrong in one thing, made of ours by a library that stands before it: the row that is broken catches each.
 
-The faults of this file are codes that a call returns; vipl_twists.py has those of memory, order, handlers, connections and states.
+The faults are codes that a call returns, and fields of a Descriptor.
 As a program it tries every one: ``python3 -m harness.tests.vipl.test_vipl_faults``.
 """
 
@@ -12,28 +12,19 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Sequence
 
 import pytest
 
 from conformance.vipl.cases import all_cases
 
 from ..conftest import FCVI, ROOT
-from .vipl_twists import ODD as ODD_TWISTS
-from .vipl_twists import TWISTS, Twist
 
 BUILD = Path(os.environ.get("FCVI_BUILD", str(ROOT / "build")))
 CODES = ROOT / "refimpl/vipl/include/fcvi/vip_codes.h"
 SAMPLE = 7  # in a run of the tests every seventh
-#: Of the twisted providers, those of each kind that a run of the tests has: they need few cases and no silence.
-QUICK = frozenset((
-    "set-mem-1", "mem-told-0", "register-fails-with", "immediate-counts", "done-twice-0", "vi-told-2", "notify-times-2-1",
-    "error-context", "wait-tells-3", "state-told-0-3", "nic-told-0-0", "exact-name", "found-1",
-))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -137,8 +128,8 @@ ODD = [Fault("G3.1.1-03", "OpenNic", "INVALID_PARAMETER", "ERROR_RESOURCE"),
 IDLE = ("all 0", "all 1", "all 2", "all 3")
 
 
-def report_of(select: str, variable: str) -> dict[str, Any]:
-    """The report of the selected cases, of a provider with this fault ("": none)."""
+def run(select: str, variable: str) -> dict[str, str]:
+    """The verdict of every row that the selected cases judge, of a provider with this fault ("": none)."""
     preload = f"{BUILD}/vipl-shim.so {BUILD}/libvipl-pair.so"
     agent = f"env LD_LIBRARY_PATH={BUILD} 'LD_PRELOAD={preload}' 'FCVI_VIPL_FAULT={variable}' {BUILD}/fcvi-agent-plain"
     with tempfile.TemporaryDirectory() as scratch:
@@ -147,13 +138,7 @@ def report_of(select: str, variable: str) -> dict[str, Any]:
              "--formats", "json", "--report", scratch], capture_output=True, text=True, timeout=3600, check=False)  # fmt: skip
         report = Path(scratch) / "report.json"
         assert report.is_file(), done.stdout + done.stderr
-        told: dict[str, Any] = json.loads(report.read_text())
-    return told
-
-
-def run(select: str, variable: str) -> dict[str, str]:
-    """The verdict of every row that the selected cases judge, of a provider with this fault ("": none)."""
-    judged: dict[str, str] = report_of(select, variable)["requirements"]
+        judged: dict[str, str] = json.loads(report.read_text())["requirements"]
     return judged
 
 
@@ -164,32 +149,9 @@ def caught(fault: Fault) -> bool:
     return any(run(",".join(cases), fault.variable()).get(row) == "fail" for _ in range(2))
 
 
-def broken(twist: Twist) -> tuple[set[str], bool]:
-    """Which rows fail when the cases of the rows run that the provider breaks, and whether a case ended in an error."""
-    variable = twist.variable if twist.kind != "code" else Fault("", *twist.variable.split()).variable()
-    cases = [case.id for case in all_cases() if any(f"VIPL-{row}" in case.requirements for row in twist.rows)]
-    results = report_of(",".join(cases), variable)["results"]
-    rows = {row.removeprefix("VIPL-") for result in results if result["verdict"] == "fail" for row in result["broken"]}
-    return rows, any(result["verdict"] == "error" for result in results)
-
-
-def verdict_on(twist: Twist) -> str:
-    """Whether a row that the provider breaks catches it (own), another does (other), a case ends in an error, or nothing is seen.
-
-    On a busy host a case may end before it comes that far: it is tried again."""
-    seen = "not seen"
-    for _ in range(2):
-        rows, error = broken(twist)
-        if rows & set(twist.rows):
-            return "own"
-        seen = "other" if rows else "error" if error and seen == "not seen" else seen
-    return seen
-
-
 def test_the_rows_are_rows_that_some_case_has() -> None:
     listed = {row for case in all_cases() for row in case.requirements}
     assert [f for f in FAULTS if f"VIPL-{f.row}" not in listed] == []
-    assert [t for t in TWISTS if not t.rows or not {f"VIPL-{row}" for row in t.rows} <= listed] == []
 
 
 def test_a_provider_without_a_fault_fails_nothing() -> None:
@@ -212,41 +174,12 @@ def test_a_provider_that_does_nothing_passes_nothing(variable: str) -> None:
     assert "pass" not in run("VIPL.C*,VIPL.D1,VIPL.Q1", variable).values()
 
 
-def test_a_row_that_it_breaks_catches_each_twisted_provider() -> None:
-    sampled = [t for t in TWISTS if str(t) in QUICK]
-    assert len(sampled) == len(QUICK)
-    with ThreadPoolExecutor(4) as pool:
-        assert {str(t): v for t, v in zip(sampled, pool.map(verdict_on, sampled)) if v != "own"} == {}
-
-
-@pytest.mark.parametrize("odd", ODD_TWISTS[::4], ids=str)
-def test_an_odd_provider_fails_nothing(odd: Twist) -> None:
-    assert "fail" not in run("VIPL.D1/*-one,VIPL.D5,VIPL.D8,VIPL.C37,VIPL.X6/*-one", odd.variable).values()
-
-
-def _missed(twists: Sequence[Twist], of_each: Sequence[str]) -> int:
-    """Say what came of the twists, by kind; how many no row of their own caught."""
-    kinds = list(dict.fromkeys(t.kind for t in twists))
-    print(f"{'kind':18} {'own':>5} {'other':>6} {'error':>6} {'not seen':>9}")
-    for kind in [*kinds, "all"]:
-        count = Counter(v for t, v in zip(twists, of_each) if kind in (t.kind, "all"))
-        print(f"{kind:18} {count['own']:5} {count['other']:6} {count['error']:6} {count['not seen']:9}")
-    for t, v in zip(twists, of_each):
-        if v != "own":
-            print(f"{v}: {t} ({' '.join(t.rows)})")
-    return sum(v != "own" for v in of_each)
-
-
 def main() -> int:
-    """Try every fault and every odd provider; exit status 1 when over one fault in 20 is not caught, or an odd one fails."""
+    """Try every fault; exit status 1 when over one in 20 is not caught."""
     with ThreadPoolExecutor(8) as pool:
         missed = [str(f) for f, found in zip(FAULTS, pool.map(caught, FAULTS)) if not found]
         print(f"{len(FAULTS) - len(missed)} of {len(FAULTS)} codes caught; missed: {', '.join(missed) or 'none'}")
-        lost = _missed(TWISTS, list(pool.map(verdict_on, TWISTS)))
-        accused = [str(o) for o, judged in zip(ODD_TWISTS, pool.map(lambda o: run("VIPL.*", o.variable), ODD_TWISTS))
-                   if "fail" in judged.values()]  # fmt: skip
-        print(f"{len(ODD_TWISTS)} odd providers; accused: {', '.join(accused) or 'none'}")
-    return 1 if accused or (len(missed) + lost) * 20 > len(FAULTS) + len(TWISTS) else 0
+    return 1 if len(missed) * 20 > len(FAULTS) else 0
 
 
 if __name__ == "__main__":
