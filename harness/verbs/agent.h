@@ -171,7 +171,7 @@ struct rdma_cm_id *connection_event(struct verbs *v, const struct rdma_cm_event 
 void connection_end(struct verbs *v, struct connection *c);
 /** Moves a QP of an InfiniBand flavour to INIT where it has never been moved, so that it can take Receives.
  */
-void connection_may_receive(struct verbs *v, struct thing *qp);
+void connection_may_receive(struct thing *qp);
 
 /* ---- loop.c ---- */
 void loop_end(struct verbs *v, struct loop *l);
@@ -196,7 +196,7 @@ void work_free_sends(struct verbs *v, struct send_list *list);
         if (t == NULL)                                                                                       \
             return NULL;                                                                                     \
         outcome_begin(&o);                                                                                   \
-        outcome_int(&o, v->layer->call);                                                                     \
+        outcome_int(&o, call);                                                                               \
         things_put_out(v, t, o.error == 0);                                                                  \
         return outcome_json(&o);                                                                             \
     }

@@ -118,41 +118,40 @@ static bool did(struct attempt *a, int returned)
     return false;
 }
 
-static bool move(struct verbs *v, struct attempt *a, enum ibv_qp_state to, bool passive)
+static bool move(struct attempt *a, enum ibv_qp_state to, bool passive)
 {
     const bool by_rights = to == IBV_QPS_INIT || a->access_given || a->qp->init_by_agent;
-    return did(a, connection_move(v, a->qp, a->c->id, to, by_rights ? &a->access : NULL,
-                                  passive ? &a->param : NULL));
+    return did(
+        a, connection_move(a->qp, a->c->id, to, by_rights ? &a->access : NULL, passive ? &a->param : NULL));
 }
 
 /* The rights that an iWARP provider lets a program choose are the QP's own. */
-static void choose_rights(struct verbs *v, struct attempt *a)
+static void choose_rights(struct attempt *a)
 {
     struct ibv_qp_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.qp_access_flags = a->access;
     if (a->access_given && connection_is_iwarp(a->qp))
-        (void)v->layer->modify_qp(a->qp->qp, &attr, IBV_QP_ACCESS_FLAGS);
+        (void)ibv_modify_qp(a->qp->qp, &attr, IBV_QP_ACCESS_FLAGS);
 }
 
-static bool to_init(struct verbs *v, struct attempt *a)
+static bool to_init(struct attempt *a)
 {
     if (connection_is_iwarp(a->qp)) {
-        choose_rights(v, a);
+        choose_rights(a);
         return true;
     }
-    return connection_is_init(a->qp) || move(v, a, IBV_QPS_INIT, false);
+    return connection_is_init(a->qp) || move(a, IBV_QPS_INIT, false);
 }
 
-static bool establish(struct verbs *v, struct attempt *a)
+static bool establish(struct attempt *a)
 {
     if (!comes(a, RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_CONNECT_RESPONSE))
         return false;
     if (a->said.event == RDMA_CM_EVENT_ESTABLISHED)
         return true;
     struct said response = a->said;
-    if (!move(v, a, IBV_QPS_RTR, false) || !move(v, a, IBV_QPS_RTS, false) ||
-        !did(a, rdma_establish(a->c->id)))
+    if (!move(a, IBV_QPS_RTR, false) || !move(a, IBV_QPS_RTS, false) || !did(a, rdma_establish(a->c->id)))
         return false;
     response.event = RDMA_CM_EVENT_ESTABLISHED; /* what librdmacm makes of it with a QP of its own */
     a->said = response;
@@ -266,8 +265,7 @@ static void again(struct attempt *a)
 static bool try_to_connect(struct verbs *v, struct attempt *a, struct sockaddr_storage *to)
 {
     for (;; again(a)) {
-        if (resolve(v, a, to) && to_init(v, a) && did(a, v->layer->connect(a->c->id, &a->param)) &&
-            establish(v, a))
+        if (resolve(v, a, to) && to_init(a) && did(a, rdma_connect(a->c->id, &a->param)) && establish(a))
             return true;
         if (!is_stale(a))
             return false;
@@ -305,10 +303,10 @@ static bool accept_it(struct verbs *v, struct attempt *a)
 {
     connection_is_lossy(v, a->c->id);
     if (connection_is_iwarp(a->qp))
-        choose_rights(v, a);
-    else if (!to_init(v, a) || !move(v, a, IBV_QPS_RTR, true) || !move(v, a, IBV_QPS_RTS, true))
+        choose_rights(a);
+    else if (!to_init(a) || !move(a, IBV_QPS_RTR, true) || !move(a, IBV_QPS_RTS, true))
         return false;
-    return did(a, v->layer->accept(a->c->id, &a->param));
+    return did(a, rdma_accept(a->c->id, &a->param));
 }
 
 json_t *verb_accept(struct verbs *v, struct params *p)
@@ -361,7 +359,7 @@ json_t *verb_reject(struct verbs *v, struct params *p)
     if (request == NULL)
         return NULL;
     outcome_begin(&o);
-    outcome_int(&o, v->layer->reject(request->connection->id, length > 0 ? data : NULL, length));
+    outcome_int(&o, rdma_reject(request->connection->id, length > 0 ? data : NULL, length));
     if (o.error == 0)
         connection_end(v, request->connection);
     things_put_out(v, request, o.error == 0);
@@ -377,12 +375,12 @@ json_t *verb_disconnect(struct verbs *v, struct params *p)
     struct connection *c = connection_hold(v, qp);
     outcome_begin(&o);
     errno = ENOTCONN;
-    outcome_int(&o, c != NULL ? v->layer->disconnect(c->id) : -1);
+    outcome_int(&o, c != NULL ? rdma_disconnect(c->id) : -1);
     if (c != NULL && !connection_is_iwarp(qp)) { /* librdmacm does so with a QP of its own */
         struct ibv_qp_attr attr;
         memset(&attr, 0, sizeof attr);
         attr.qp_state = IBV_QPS_ERR;
-        (void)v->layer->modify_qp(qp->qp, &attr, IBV_QP_STATE);
+        (void)ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
     }
     if (c != NULL)
         connection_drop(v, c);

@@ -45,7 +45,8 @@ json_t *verb_register_mr(struct verbs *v, struct params *p)
     struct thing *t = p->why[0] == '\0' ? things_new(v, p, KIND_MR) : NULL;
     if (t != NULL && pd != NULL) {
         outcome_begin(&o);
-        struct ibv_mr *mr = v->layer->reg_mr(pd->pd, r.at, (size_t)r.length, by_iova ? &iova : NULL, access);
+        struct ibv_mr *mr = by_iova ? ibv_reg_mr_iova(pd->pd, r.at, (size_t)r.length, iova, access)
+                                    : ibv_reg_mr(pd->pd, r.at, (size_t)r.length, access);
         outcome_good(&o, mr != NULL);
         result = outcome_json(&o);
         if (mr != NULL) {
@@ -78,7 +79,7 @@ json_t *verb_reregister_mr(struct verbs *v, struct params *p)
     if (t != NULL && p->why[0] == '\0') {
         outcome_begin(&o);
         int code =
-            v->layer->rereg_mr(t->mr, flags, pd != NULL ? pd->pd : NULL, r.at, (size_t)r.length, (int)access);
+            ibv_rereg_mr(t->mr, flags, pd != NULL ? pd->pd : NULL, r.at, (size_t)r.length, (int)access);
         int left = errno;
         outcome_good(&o, code == 0);
         if (code != 0)
@@ -96,4 +97,4 @@ json_t *verb_reregister_mr(struct verbs *v, struct params *p)
     return result;
 }
 
-VERB_GIVES_BACK(verb_deregister_mr, "mr", KIND_MR, dereg_mr(t->mr))
+VERB_GIVES_BACK(verb_deregister_mr, "mr", KIND_MR, ibv_dereg_mr(t->mr))

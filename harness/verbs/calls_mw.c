@@ -13,7 +13,7 @@ json_t *verb_allocate_mw(struct verbs *v, struct params *p)
     struct thing *t = pd != NULL && p->why[0] == '\0' ? things_new(v, p, KIND_MW) : NULL;
     if (t != NULL) {
         outcome_begin(&o);
-        struct ibv_mw *mw = v->layer->alloc_mw(pd->pd, type);
+        struct ibv_mw *mw = ibv_alloc_mw(pd->pd, type);
         outcome_good(&o, mw != NULL);
         result = outcome_json(&o);
         if (mw != NULL) {
@@ -43,7 +43,7 @@ json_t *verb_bind_mw(struct verbs *v, struct params *p)
     if (qp != NULL && mw != NULL && p->why[0] == '\0') {
         bind.bind_info.mr = mr != NULL ? mr->mr : NULL;
         outcome_begin(&o);
-        outcome_int(&o, v->layer->bind_mw(qp->qp, mw->mw, &bind));
+        outcome_int(&o, ibv_bind_mw(qp->qp, mw->mw, &bind));
         result = outcome_json(&o);
         if (o.error == 0)
             json_object_set_new(result, "rkey", json_integer(mw->mw->rkey));
@@ -54,4 +54,4 @@ json_t *verb_bind_mw(struct verbs *v, struct params *p)
     return result;
 }
 
-VERB_GIVES_BACK(verb_deallocate_mw, "mw", KIND_MW, dealloc_mw(t->mw))
+VERB_GIVES_BACK(verb_deallocate_mw, "mw", KIND_MW, ibv_dealloc_mw(t->mw))

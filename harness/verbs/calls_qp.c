@@ -69,10 +69,10 @@ json_t *verb_query_qp(struct verbs *v, struct params *p)
     memset(&attr, 0, sizeof attr);
     memset(&init, 0, sizeof init);
     outcome_begin(&o);
-    outcome_int(&o, v->layer->query_qp(t->qp, &attr,
-                                       IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_CAP |
-                                           IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC,
-                                       &init));
+    outcome_int(&o, ibv_query_qp(t->qp, &attr,
+                                 IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_CAP |
+                                     IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC,
+                                 &init));
     json_t *result = outcome_json(&o);
     if (o.error == 0) {
         json_object_set_new(result, "state", words_name(words_state, (uint32_t)attr.qp_state));
@@ -130,11 +130,11 @@ static int changes(struct params *p, struct ibv_qp_attr *attr)
 }
 
 /* A size that was not given stays, as far as the QP tells it. */
-static void keep_size(struct verbs *v, struct params *p, struct ibv_qp *qp, struct ibv_qp_attr *attr)
+static void keep_size(struct params *p, struct ibv_qp *qp, struct ibv_qp_attr *attr)
 {
     struct ibv_qp_init_attr init;
     struct ibv_qp_attr now;
-    if (v->layer->query_qp(qp, &now, IBV_QP_CAP, &init) != 0)
+    if (ibv_query_qp(qp, &now, IBV_QP_CAP, &init) != 0)
         return;
     uint32_t send = attr->cap.max_send_wr, recv = attr->cap.max_recv_wr;
     attr->cap = now.cap;
@@ -151,9 +151,9 @@ json_t *verb_modify_qp(struct verbs *v, struct params *p)
     struct thing *t = things_take(v, p, "qp", KIND_QP);
     if (t != NULL && p->why[0] == '\0') {
         if ((mask & IBV_QP_CAP) != 0)
-            keep_size(v, p, t->qp, &attr);
+            keep_size(p, t->qp, &attr);
         outcome_begin(&o);
-        outcome_int(&o, v->layer->modify_qp(t->qp, &attr, mask));
+        outcome_int(&o, ibv_modify_qp(t->qp, &attr, mask));
         result = outcome_json(&o);
         if (o.error == 0 && (mask & IBV_QP_STATE) != 0) {
             t->moved = attr.qp_state != IBV_QPS_RESET;
@@ -174,7 +174,7 @@ json_t *verb_destroy_qp(struct verbs *v, struct params *p)
         return NULL;
     struct connection *c = t->to;
     outcome_begin(&o);
-    outcome_int(&o, v->layer->destroy_qp(t->qp));
+    outcome_int(&o, ibv_destroy_qp(t->qp));
     things_put_out(v, t, o.error == 0);
     if (o.error == 0)
         connection_end(v, c);

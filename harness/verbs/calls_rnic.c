@@ -19,7 +19,7 @@ json_t *verb_open_rnic(struct verbs *v, struct params *p)
     outcome_begin(&o);
     errno = ENODEV;
     struct ibv_context *context =
-        t->device != NULL && t->device->device != NULL ? v->layer->open_device(t->device->device) : NULL;
+        t->device != NULL && t->device->device != NULL ? ibv_open_device(t->device->device) : NULL;
     outcome_good(&o, context != NULL);
     json_t *result = outcome_json(&o);
     if (context == NULL) {
@@ -34,7 +34,7 @@ json_t *verb_open_rnic(struct verbs *v, struct params *p)
     return result;
 }
 
-VERB_GIVES_BACK(verb_close_rnic, "rnic", KIND_RNIC, close_device(t->context))
+VERB_GIVES_BACK(verb_close_rnic, "rnic", KIND_RNIC, ibv_close_device(t->context))
 
 /* The members that are a plain number. */
 #define NUMBER(member) json_object_set_new(said, #member, json_integer((json_int_t)a->member))
@@ -139,7 +139,7 @@ json_t *verb_query_rnic(struct verbs *v, struct params *p)
     memset(&attr, 0, sizeof attr);
     memset(&port, 0, sizeof port);
     outcome_begin(&o);
-    outcome_int(&o, v->layer->query_device(t->context, &attr));
+    outcome_int(&o, ibv_query_device(t->context, &attr));
     json_t *result = outcome_json(&o);
     if (o.error == 0) {
         json_object_set_new(result, "attributes", attributes_json(&attr));
@@ -147,7 +147,7 @@ json_t *verb_query_rnic(struct verbs *v, struct params *p)
                             words_name(words_transport, (uint32_t)t->context->device->transport_type));
         json_object_set_new(result, "vectors", json_integer(t->context->num_comp_vectors));
         json_object_set_new(result, "port",
-                            v->layer->query_port(t->context, 1, &port) == 0 ? port_json(&port) : json_null());
+                            ibv_query_port(t->context, 1, &port) == 0 ? port_json(&port) : json_null());
     }
     things_drop(v, t);
     return result;
@@ -161,7 +161,7 @@ json_t *verb_allocate_pd(struct verbs *v, struct params *p)
     json_t *result = NULL;
     if (t != NULL) {
         outcome_begin(&o);
-        struct ibv_pd *pd = v->layer->alloc_pd(rnic->context);
+        struct ibv_pd *pd = ibv_alloc_pd(rnic->context);
         outcome_good(&o, pd != NULL);
         result = outcome_json(&o);
         if (pd != NULL)
@@ -173,4 +173,4 @@ json_t *verb_allocate_pd(struct verbs *v, struct params *p)
     return result;
 }
 
-VERB_GIVES_BACK(verb_deallocate_pd, "pd", KIND_PD, dealloc_pd(t->pd))
+VERB_GIVES_BACK(verb_deallocate_pd, "pd", KIND_PD, ibv_dealloc_pd(t->pd))

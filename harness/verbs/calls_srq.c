@@ -16,7 +16,7 @@ json_t *verb_create_srq(struct verbs *v, struct params *p)
     struct thing *t = pd != NULL && p->why[0] == '\0' ? things_new(v, p, KIND_SRQ) : NULL;
     if (t != NULL) {
         outcome_begin(&o);
-        struct ibv_srq *srq = v->layer->create_srq(pd->pd, &init);
+        struct ibv_srq *srq = ibv_create_srq(pd->pd, &init);
         outcome_good(&o, srq != NULL);
         result = outcome_json(&o);
         if (srq != NULL) {
@@ -40,7 +40,7 @@ json_t *verb_query_srq(struct verbs *v, struct params *p)
         return NULL;
     memset(&attr, 0, sizeof attr);
     outcome_begin(&o);
-    outcome_int(&o, v->layer->query_srq(t->srq, &attr));
+    outcome_int(&o, ibv_query_srq(t->srq, &attr));
     json_t *result = outcome_json(&o);
     if (o.error == 0) {
         json_object_set_new(result, "size", json_integer(attr.max_wr));
@@ -69,11 +69,11 @@ json_t *verb_modify_srq(struct verbs *v, struct params *p)
     struct thing *t = things_take(v, p, "srq", KIND_SRQ);
     if (t != NULL && p->why[0] == '\0') {
         outcome_begin(&o);
-        outcome_int(&o, v->layer->modify_srq(t->srq, &attr, mask));
+        outcome_int(&o, ibv_modify_srq(t->srq, &attr, mask));
         result = outcome_json(&o);
     }
     things_drop(v, t);
     return result;
 }
 
-VERB_GIVES_BACK(verb_destroy_srq, "srq", KIND_SRQ, destroy_srq(t->srq))
+VERB_GIVES_BACK(verb_destroy_srq, "srq", KIND_SRQ, ibv_destroy_srq(t->srq))

@@ -204,11 +204,11 @@ bool connection_is_init(const struct thing *qp)
     struct ibv_qp_init_attr init;
     struct ibv_qp_attr attr;
     memset(&attr, 0, sizeof attr);
-    return layer_plain.query_qp(qp->qp, &attr, IBV_QP_STATE, &init) == 0 && attr.qp_state == IBV_QPS_INIT;
+    return ibv_query_qp(qp->qp, &attr, IBV_QP_STATE, &init) == 0 && attr.qp_state == IBV_QPS_INIT;
 }
 
-int connection_move(struct verbs *v, struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state to,
-                    const unsigned *access, const struct rdma_conn_param *param)
+int connection_move(struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state to, const unsigned *access,
+                    const struct rdma_conn_param *param)
 {
     struct ibv_qp_attr attr;
     int mask = 0;
@@ -227,13 +227,13 @@ int connection_move(struct verbs *v, struct thing *qp, struct rdma_cm_id *id, en
         attr.max_rd_atomic = param->initiator_depth;
     struct outcome o;
     outcome_begin(&o);
-    outcome_int(&o, v->layer->modify_qp(qp->qp, &attr, mask));
+    outcome_int(&o, ibv_modify_qp(qp->qp, &attr, mask));
     if (o.error == 0)
         qp->moved = true;
     return o.error;
 }
 
-void connection_may_receive(struct verbs *v, struct thing *qp)
+void connection_may_receive(struct thing *qp)
 {
     if (qp->moved || connection_is_iwarp(qp))
         return;
@@ -242,8 +242,8 @@ void connection_may_receive(struct verbs *v, struct thing *qp)
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-    if (v->layer->modify_qp(qp->qp, &attr,
-                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0)
+    if (ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) !=
+        0)
         return;
     qp->moved = true;
     qp->init_by_agent = true;

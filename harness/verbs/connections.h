@@ -42,8 +42,8 @@ void connection_drop(struct verbs *v, struct connection *c);
 void connection_forget_old(struct verbs *v, struct thing *qp, bool reset);
 bool connection_is_iwarp(const struct thing *qp);
 /** A QP of InfiniBand to a state, with what librdmacm has for it. 0, or an errno. */
-int connection_move(struct verbs *v, struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state to,
-                    const unsigned *access, const struct rdma_conn_param *param);
+int connection_move(struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state to, const unsigned *access,
+                    const struct rdma_conn_param *param);
 /** Where the link loses frames, a QP of InfiniBand sends again after 0.3 s, and not after librdmacm's 2 s. */
 void connection_is_lossy(const struct verbs *v, struct rdma_cm_id *id);
 bool connection_is_init(const struct thing *qp);

@@ -30,30 +30,30 @@ static bool destroy(struct verbs *v, struct thing *t)
         connection_end(v, t->connection);
         break;
     case KIND_QP:
-        returned = layer_plain.destroy_qp(t->qp);
+        returned = ibv_destroy_qp(t->qp);
         if (returned == 0)
             connection_end(v, t->to);
         break;
     case KIND_MW:
-        returned = layer_plain.dealloc_mw(t->mw);
+        returned = ibv_dealloc_mw(t->mw);
         break;
     case KIND_MR:
-        returned = layer_plain.dereg_mr(t->mr);
+        returned = ibv_dereg_mr(t->mr);
         break;
     case KIND_SRQ:
-        returned = layer_plain.destroy_srq(t->srq);
+        returned = ibv_destroy_srq(t->srq);
         break;
     case KIND_CQ:
-        returned = layer_plain.destroy_cq(t->cq);
+        returned = ibv_destroy_cq(t->cq);
         break;
     case KIND_HANDLER:
-        returned = layer_plain.destroy_comp_channel(t->channel);
+        returned = ibv_destroy_comp_channel(t->channel);
         break;
     case KIND_PD:
-        returned = layer_plain.dealloc_pd(t->pd);
+        returned = ibv_dealloc_pd(t->pd);
         break;
     case KIND_RNIC:
-        returned = layer_plain.close_device(t->context);
+        returned = ibv_close_device(t->context);
         break;
     case KIND_MEM:
         munmap(t->pages, t->pages_length);

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     }
     if (!read_options(argc, argv, &s, &o))
         return 2;
-    o.layer = o.extended ? layer_extended() : &layer_plain;
+    o.layer = o.extended ? &layer_extended : &layer_plain;
     serve_prepare(&s);
     lock_as_much_as_may_be();
     if (!o.without && !devices_find(&o.devices, o.names, o.count, o.address, why, sizeof why)) {

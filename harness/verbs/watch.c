@@ -75,9 +75,9 @@ static void tell(struct verbs *v, const struct thing *rnic, const struct ibv_asy
 static void read_async(struct verbs *v, struct thing *rnic)
 {
     struct ibv_async_event e;
-    for (errno = 0; v->layer->get_async_event(rnic->context, &e) == 0; errno = 0) {
+    for (errno = 0; ibv_get_async_event(rnic->context, &e) == 0; errno = 0) {
         tell(v, rnic, &e);
-        v->layer->ack_async_event(&e);
+        ibv_ack_async_event(&e);
     }
     if (errno != EAGAIN && errno != EINTR)
         rnic->moved = true;

@@ -267,10 +267,10 @@ static json_t *post_receives(struct verbs *v, struct params *p, const char *name
     struct thing *t = things_take(v, p, name, kind);
     if (t != NULL && receives(v, p, &list)) {
         if (kind == KIND_QP)
-            connection_may_receive(v, t);
+            connection_may_receive(t);
         outcome_begin(&o);
-        outcome_int(&o, kind == KIND_QP ? v->layer->post_recv(t->qp, list.wrs, &bad)
-                                        : v->layer->post_srq_recv(t->srq, list.wrs, &bad));
+        outcome_int(&o, kind == KIND_QP ? ibv_post_recv(t->qp, list.wrs, &bad)
+                                        : ibv_post_srq_recv(t->srq, list.wrs, &bad));
         result = outcome_json(&o);
         posted(result, o.error == 0 ? list.wrs + list.count : bad, list.wrs, list.count, sizeof *list.wrs);
         free_receives(&list);
