@@ -3,8 +3,7 @@
 Then, for each book, it prints the parameters of the configuration that have one value in all of its cases, with the reason
 (constant.tsv of the book). A device that has such a value built in passes every case.
 
-Usage: python3 -m conformance.coverage [--missing | --write]
---missing: also which combinations stand in no variant.
+Usage: python3 -m conformance.coverage [--write]
 --write: only compute the rows of the combined cases anew (covering.tsv of the book), where a model was changed.
 Exit status: 0 every legal combination is covered and each such parameter has its reason, 1 something is missing, 2 wrong usage.
 """
@@ -163,9 +162,7 @@ def _print_constants() -> bool:
 def main(argv: list[str]) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="conformance.coverage", description=(__doc__ or "").splitlines()[0])
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--missing", action="store_true", help="print the combinations that stand in no variant")
-    what.add_argument("--write", action="store_true", help="only compute the rows of the combined cases anew, and keep them")
+    parser.add_argument("--write", action="store_true", help="only compute the rows of the combined cases anew, and keep them")
     options = parser.parse_args(argv)
     if options.write:
         for models in (FCVI, VITCP):
@@ -182,7 +179,7 @@ def main(argv: list[str]) -> int:
             covered = len(every) - len(missing)
             complete &= not missing
             print(f"  {_NAMES[size]:9} {covered:5} of {len(every):5} legal ones, {100 * covered / len(every):.1f} %")
-            for part in sorted(missing) if options.missing else ():
+            for part in sorted(missing):
                 print("    " + ", ".join(f"{name}: {value}" for name, value in part))
     complete &= _print_constants()
     return 0 if complete else 1

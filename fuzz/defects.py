@@ -1,7 +1,7 @@
 """Do the fuzzers find what they should? Defects of fuzz/defects.toml, each planted in a copy of one file, and looked for.
 
     python defects.py --build BUILD --compile 'CLANG FLAGS' --codec FLAGS --link 'CLANG FLAGS' --libs LIBS
-                      [--budget CPU_SECONDS] [--slice SECONDS] [--only NAME,...]
+                      [--budget CPU_SECONDS] [--only NAME,...]
 
 Nobody tells the fuzzers where to look: the targets take turns, from the corpora of the repository, until one of them
 breaks or the budget of the defect is spent. Those that have a format run with the mutator and, beside it, without. A
@@ -30,6 +30,7 @@ _TARGETS = {
     "refimpl/src/vitcp": ["tcp_pair"],
     "harness/judge": ["reassembly"],
 }
+_TURN_S = 5  # of a target, before the next one has its turn
 _HANG = 10  # seconds after which an input counts as one that never ends
 _ENOUGH = 0.9
 
@@ -104,7 +105,7 @@ class Bench:
         grown = folder / f"corpus-{binary.name}"
         grown.mkdir(exist_ok=True)
         told = subprocess.run([str(_HERE / "arguments.sh"), name], check=True, capture_output=True, text=True).stdout
-        command = [str(binary), f"-max_total_time={self.args.slice}", "-print_final_stats=1", f"-timeout={_HANG}",
+        command = [str(binary), f"-max_total_time={_TURN_S}", "-print_final_stats=1", f"-timeout={_HANG}",
                    f"-seed={turn + 1}", f"-artifact_prefix={folder}/", str(grown), *told.splitlines()]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace")
@@ -131,7 +132,6 @@ def main() -> int:
     for flag in ("compile", "codec", "link", "libs"):
         parser.add_argument(f"--{flag}", required=True)
     parser.add_argument("--budget", type=float, default=600, help="CPU seconds for each defect, 600 unless told")
-    parser.add_argument("--slice", type=int, default=5, help="seconds of each turn")
     parser.add_argument("--only", default="", help="names of defects, with commas")
     args = parser.parse_args()
     bench, only = Bench(args), set(filter(None, args.only.split(",")))
