@@ -82,6 +82,15 @@ class RawFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
     """The same, for text that has its line breaks."""
 
 
+#: What looks like a device that no --dut stands before.
+_ATTACHED = re.compile(r"(ref|api|verbs)$|(ref|exec|unix|tcp|fcoe|vitcp|frames):")
+#: Words that somebody may try as a command, and what does it.
+_ELSEWHERE = {
+    "merge": "report merge", "diff": "report diff", "matrix": "report matrix", "sign": "certify sign", "verify": "certify --verify",
+    "help": "--help", "version": "--version",
+}  # fmt: skip
+
+
 class Parser(argparse.ArgumentParser):
     """Usage errors are one line, and an option has its whole name: half of one is no other's."""
 
@@ -117,7 +126,9 @@ class Parser(argparse.ArgumentParser):
         known = [str(choice) for choice in action.choices]
         what = str(action.metavar).lower()
         if isinstance(action, argparse._SubParsersAction):
-            self.error(f"there is no {what} {value!r}{near(str(value), known)}; there are {', '.join(known)}")
+            other = _ELSEWHERE.get(str(value)) if self.prog == "fcvi" else None
+            hint = f" (did you mean `fcvi {other}`?)" if other else near(str(value), known)
+            self.error(f"there is no {what} {value!r}{hint}; there are {', '.join(known)}")
         raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(known)}{near(str(value), known)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -141,7 +152,10 @@ class Parser(argparse.ArgumentParser):
         """Unknown words, with the options that are near to the first. They end the command."""
         word = left[0].partition("=")[0]
         options = [option for action in self._actions if action.help != argparse.SUPPRESS for option in action.option_strings]
-        self.error(f"unrecognized arguments: {' '.join(left)}{near(word, options) if word.startswith('-') else ''}")
+        hint = near(word, options) if word.startswith("-") else ""
+        if "--dut" in options and _ATTACHED.match(word):
+            hint = f" (did you mean --dut {word}?)"
+        self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
 
     def bare(self) -> NoReturn:
         """Nothing was asked for: the help says what there is. It ends the command."""

@@ -196,7 +196,7 @@ def _all(args: argparse.Namespace, session: Session, files: list[Path]) -> int:
             print(f"{printable(file)}: {printable(played.skipped) or played.words()}"
                   + (f"; first: {found.cls}: {printable(found.words())}" if found is not None else ""))  # fmt: skip
     if not args.json:
-        print(f"{len(files)} recordings: " + ", ".join(f"{n} {word}" for word, n in sorted(counts.items())))
+        print(f"{len(files)} recording{'s' * (len(files) != 1)}: " + ", ".join(f"{n} {word}" for word, n in sorted(counts.items())))
     return next(status for status in (3, 2, 1, 4, 0) if status in statuses)
 
 

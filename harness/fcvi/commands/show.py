@@ -171,7 +171,8 @@ def run(args: argparse.Namespace) -> int:
     for book in books if args.asked else dict.fromkeys((*books, *registered())):
         if _shown(wanted, book, args.json):
             return 0
-    raise UsageError(f"show {wanted}: no such case, requirement or erratum{near(wanted, _idents())}; `fcvi list` shows the cases")
+    others = [name for name in _idents() if name != wanted]  # it may be in a book that was not asked for
+    raise UsageError(f"show {wanted}: no such case, requirement or erratum{near(wanted, others)}; `fcvi list` shows the cases")
 
 
 def _idents() -> list[str]:

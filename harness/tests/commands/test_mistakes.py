@@ -31,6 +31,34 @@ FILES = {
 MISTAKES = [line.rsplit(" | ", 2) for line in """
 rnu | 2 | did you mean run?
 lnit D/text.txt | 2 | did you mean lint
+merge D/kept | 2 | did you mean `fcvi report merge`?
+verify D/certified | 2 | did you mean `fcvi certify --verify`?
+sign D/certified | 2 | did you mean `fcvi certify sign`?
+help run | 2 | did you mean `fcvi --help`?
+run ref | 2 | did you mean --dut ref?
+run --dut ref exec:./my-device | 2 | did you mean --dut exec:./my-device?
+show --book vitcp 5.3.2 | 2 | no such case
+run --select tag:xyzzy | 2 | no case matches 'tag:xyzzy'
+run --formats , | 2 | '' is none of
+run --r-a-tov nan | 2 | --r-a-tov
+run --budget memory=0 | 2 | step-mb
+certify sign D/certified | 2 | name the directory and the key
+pics convert D/word.toml | 2 | there is no action 'convert'
+pics new --out D | 2 | is there already
+show FCVI-99 | 2 | did you mean FCVI-
+decode --from pdf D/text.txt | 2 | none of capture, hex
+decode --from hex D/text.txt | 2 | line 1: 'no' is not hexadecimal
+lint -i nosuchif0 | 2 | there is no such interface
+lint --filter fc.xx D/half.pcap | 2 | column 1
+flows --wire udp D/half.pcap | 2 | none of tcp
+explain | 2 | no capture named
+learn --dut ref --role nobody | 2 | none of server
+learn diff D/none D/none | 2 | D/none
+explore --losses -1 reconnect | 2 | from 0 to 255
+endpoint --on fcoe:nosuchif0 | 2 | there is no such interface
+fuzz --dut ref --seconds x | 2 | between 0 and
+random --dut exec:/none/here | 3 | cannot start it
+dut check tcp:127.0.0.1:1 | 3 | cannot connect
 --nonsense | 2 | --nonsense
 run --jbos 2 | 2 | did you mean --jobs?
 run --job 2 | 2 | fcvi run --help
