@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -23,6 +24,8 @@ _NAMESPACE, _SIGNER = "fcvi-certificate", "laboratory"
 _LONGEST_KEY = 1 << 16  # bytes
 _LONGEST_S = 60
 _BEGINS = b"-----BEGIN SSH SIGNATURE-----"
+#: ssh-keygen looks at nothing behind the first end.
+_ALONE = re.compile(_BEGINS + rb"\s[A-Za-z0-9+/=\s]*-----END SSH SIGNATURE-----\s*")
 
 
 def render(hashes: Mapping[str, str]) -> bytes:
@@ -112,7 +115,10 @@ def check(folder: Folder, public: Path) -> str:
         raise FileError(f"{public}: not a public key of OpenSSH on one line")
     if not folder.has(SIGNATURE):
         return f"{SIGNATURE} is not there: nobody signed the manifest"
+    signature = folder.read(SIGNATURE)
+    if not _ALONE.fullmatch(signature):
+        return f"{SIGNATURE} is not a signature of OpenSSH and nothing else"
     kind, key = lines[0].split()[:2]
     allowed = f'{_SIGNER} namespaces="{_NAMESPACE}" {kind} {key}\n'
-    refused = _refused("verify", folder.read(SIGNATURE), folder.read(NAME), allowed)
+    refused = _refused("verify", signature, folder.read(NAME), allowed)
     return f"{SIGNATURE} is not a signature of {NAME} with {public.name}: {refused}" if refused else ""

@@ -405,6 +405,10 @@ def _everything_anew(directory: Path, change: Callable[[dict[str, Any]], object]
     fcvi("judge", "--quiet", str(directory))
 
 
+def _append(path: Path, words: str) -> None:
+    path.write_text(path.read_text() + words)
+
+
 SIGNED: dict[str, Edit] = {
     "another customer": lambda d: _everything_anew(d, setting("lab", "customer", to="Other Ltd")),
     "another serial": lambda d: _everything_anew(d, setting("item", "serial", to="SN 2")),
@@ -413,6 +417,8 @@ SIGNED: dict[str, Edit] = {
     "the log": lambda d: ((d / "dut.log").write_text("all is well\n"), rebuild(d)),
     "no signature": lambda d: (d / "SHA256SUMS.sig").unlink(),
     "a signature of nonsense": lambda d: (d / "SHA256SUMS.sig").write_text("x"),
+    "words behind a signature": lambda d: _append(d / "SHA256SUMS.sig", "The device is conformant.\n"),
+    "a signature twice": lambda d: _append(d / "SHA256SUMS.sig", (d / "SHA256SUMS.sig").read_text()),
     "an empty signature": lambda d: (d / "SHA256SUMS.sig").write_text(""),
 }
 
