@@ -101,7 +101,8 @@ enum capture_protocol {
                         3 iFCP (RFC 4172) */
     CAPTURE_TUNNEL,  /* enum capture_tunnel: what it wraps cannot be read */
     CAPTURE_FC_TYPE, /* FC-2 frames of another FC-4 or of a service */
-    CAPTURE_FC_R_CTL /* extended headers that are not looked behind */
+    CAPTURE_FC_R_CTL, /* extended headers that are not looked behind */
+    CAPTURE_EMPTY     /* records without a byte, as zeros in a file read */
 };
 enum capture_tunnel { TUNNEL_VXLAN = 1, TUNNEL_GENEVE };
 /** The protocol of records that are TCP, but not FCIP. */

@@ -129,7 +129,9 @@ void fcvi_envelope_open(struct envelope *e, int linktype, struct envelope_bytes 
     out->frame = (struct fcvi_input){.bytes = b.at};
     if (b.original < b.length)
         b.original = b.length;
-    if (linktype == CAPTURE_FC_2_DELIMS)
+    if (b.original == 0)
+        fcvi_envelope_foreign(out, CAPTURE_EMPTY, 0);
+    else if (linktype == CAPTURE_FC_2_DELIMS)
         fcvi_envelope_delimited(b, out);
     else if (linktype != CAPTURE_FC_2)
         open_link(e, linktype, b, out);

@@ -10,6 +10,7 @@ static const char *name_of(enum capture_protocol family, unsigned number)
         uint16_t number;
         const char *name;
     } names[] = {
+        {CAPTURE_EMPTY, 0, "records without a byte"},
         {CAPTURE_ETHERTYPE, 0, "Ethernet, too short"},
         {CAPTURE_ETHERTYPE, 0x0806, "ARP"},
         {CAPTURE_ETHERTYPE, 0x88CC, "LLDP"},

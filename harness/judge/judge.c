@@ -284,6 +284,8 @@ static void note_unusual(struct judge *j)
 static void tick(struct judge_clock *c, const struct capture_record *r)
 {
     const uint64_t us = r->time_us;
+    if (r->kind == CAPTURE_FOREIGN && r->protocol >> 16 == CAPTURE_EMPTY)
+        return; /* zeros are no time */
     if (us > c->heard_us && (r->kind <= CAPTURE_CUT || r->kind == CAPTURE_FIP))
         c->heard_us = us;
     if (us >= c->newest_us) {

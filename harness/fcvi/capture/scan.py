@@ -60,6 +60,7 @@ class Records:
         self.rev1 = self.undecided = self.setups_2007 = self.setups_rev1 = 0  # IUs; each try of a setup
         self.vitcp = 0  # PDUs
         self.late = 0  # records whose time is before that of one before them
+        self.empty: list[tuple[int, int]] = []  # of each file that has such, records without a byte, and the number of the first
         self.capture: list[str] = []  # what the capture point made of frames, a sentence each
         self.not_judged: dict[str, int] = {}
         self.foreign: dict[str, int] = {}
@@ -67,6 +68,9 @@ class Records:
     def take(self, tally: Any) -> None:
         """Add the tally of one file."""
         foreign = foreign_of(tally)
+        for entry in tally.foreign[0 : tally.protocols]:
+            if entry.protocol >> 16 == lib.CAPTURE_EMPTY:
+                self.empty.append((int(entry.count.records), int(entry.count.first)))
         cut = tally.unjudged[lib.JUDGE_CUT].records
         parts = tally.records - tally.judged.records - cut - tally.fragments - sum(foreign.values())
         self.all += tally.records
@@ -104,6 +108,7 @@ class Records:
         self.bare += other.bare
         self.late += other.late
         self.capture += other.capture
+        self.empty += other.empty
         self.rev1 += other.rev1
         self.vitcp += other.vitcp
         self.undecided += other.undecided
@@ -153,7 +158,13 @@ class Records:
         """What is to be known of the capture, a line each."""
         order = "--reorder MS takes them in the order of their times"
         late = [f"{self.late} records are not in the order of their time stamps; {order}"] if self.late else []
-        return late + [f"{said}: it is not judged" for said in self.capture]
+        return late + [f"{said}: it is not judged" for said in self.capture] + self._zeros()
+
+    def _zeros(self) -> list[str]:
+        """Records without a byte are what a file has that was made larger than what was written into it."""
+        return [f"{count} records without a byte, from record {first} on: zeros, where the file was not written to its end; "
+                + (f"`editcap -r FILE OUT 1-{first - 1}` keeps what stands before them" if first > 1 else "take the capture anew")
+                for count, first in self.empty]  # fmt: skip
 
     def instead(self) -> str:
         """What a capture has in which nothing of FC-VI is."""

@@ -597,3 +597,17 @@ def test_an_ls_acc_is_as_long_as_what_it_answers_asks_for(command: int, length: 
     assert malformed(bytes(length)) == malformed(bytes(length + 140)) == 0
     assert malformed(b"") == malformed(bytes(length - 4)) == 1
     assert malformed(bytes(4), reply=0x01) == malformed(b"", ox_id=8) == malformed(b"", after=200_000) == 0
+
+
+@pytest.mark.parametrize("linktype, written", [(1, 2), (224, 2), (224, 0), (225, 0)])
+def test_zeros_behind_what_was_written_are_one_line(linktype: int, written: int, tmp_path: Path) -> None:
+    """A file that was made larger than what was written into it ends in zeros, which read as records without a byte: no port sent
+    them. What was written is judged as without them."""
+    records = w.ALONE["fcoe"][1]([RQST] * written) if linktype == 1 else [(n + 1, RQST.data) for n in range(written)]
+    path = tmp_path / "zeros.pcap"
+    path.write_bytes(w.pcap(linktype, records) + bytes(16 * 5000))
+    done = fcvi("lint", str(path))
+    lines = [line for line in done.stdout.splitlines() if "5000 records without a byte, from record" in line]
+    assert len(lines) == 1 and ("keeps what stands before" if written else "take the capture anew") in lines[0]
+    assert "malformed]" not in done.stdout and "order of their time stamps" not in done.stdout
+    assert done.returncode == (0 if written else 2)
