@@ -361,7 +361,9 @@ def _old_edition(table: Table, asked: list[Flow]) -> Iterator[Cause]:
     strange = [s for s in frames if "revision" in s.what]
     if strange:
         text = f"{strange[0].sender:06X} sends {strange[0].name} with revision {strange[0].what['revision']}, which no edition has."
-        yield Cause(("unknown-revision",), PROVEN, text, "the firmware versions of both adapters", strange[:4])
+        cause = Cause(("unknown-revision",), PROVEN, text, "the firmware versions of both adapters", strange[:4])
+        cause.flow = next((flow for flow in table.flows.values() if strange[0] in flow.steps), None)
+        yield cause
     frames = [s for s in frames if s not in strange] + [flow.named("CONNECT_RQST")[0] for flow in asked]
     if frames:
         first = frames[0]
@@ -394,16 +396,24 @@ def _unsure(table: Table, bad: list[Step]) -> list[Step]:
     return [s for s in bad if s.sender not in heard and ((s.target, s.sender) in good or asked[s.sender, s.target] < 2)]
 
 
+def _is_answered_login(table: Table, bad: Step) -> bool:
+    """A FLOGI was whole where the Fabric accepted it: what is wrong in its record is of the capture point, which knows its sender
+    by no N_Port_ID yet."""
+    return bad.sender == 0 and any(s.name == "LS_ACC" and s.sender == bad.target and s.ox_id == bad.ox_id
+                                   and s.number > bad.number for s in table.events)  # fmt: skip
+
+
 def _damage(table: Table, found: list[Cause], failed_at_all: object) -> Iterator[Cause]:
     """Damage between frames of Connections that failed; a damaged frame's own fields prove nothing."""
-    bad = [s for s in table.events if s.name == "damaged frame"]
+    every = [s for s in table.events if s.name == "damaged frame"]
+    bad = [s for s in every if not _is_answered_login(table, s)]
     unsure = [] if failed_at_all else _unsure(table, bad)
     if unsure:
         who = ", ".join(sorted({f"{s.sender:06X}" for s in unsure}))
         table.said.append(f"No frame of {who} has a right CRC (first {table.scan.where(unsure[0].number)}), and nothing failed: "
                           "whether a link damaged them, or the CRC had not been computed where the capture was taken, is not "
                           "known.")  # fmt: skip
-    count = int(table.scan.tally.damaged) - len(unsure)
+    count = int(table.scan.tally.damaged) - len(unsure) - (len(every) - len(bad))
     bad = [s for s in bad if s not in unsure]
     if not bad:
         return
@@ -590,23 +600,26 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
     side = first.what["side"]
     slot = waiting.get(first.what["of"])
     message = table.scan.where(first.what["of"])
+    asked = Step(first.what["of"], first.time_us - first.what["behind_us"], flow.ids[side], flow.ids[1 - side], "Message",
+                 first.ox_id, NONE)  # fmt: skip
+    shown = [asked, first]
     if first.what.get("in_part") and not (first.what["behind_us"] < _LONG_US and table.has_times):
         if not lost:
             yield Cause(("lost-response", "port-silent"), PROBABLE, f"Only the beginning of the data that the Read of {message} "
                         "asks for passed the capture point, and the sender aborted it for want of the rest: that was lost before "
-                        "the capture point, or not sent.", "a capture at the responder", [first])  # fmt: skip
+                        "the capture point, or not sent.", "a capture at the responder", shown)  # fmt: skip
         return
     if first.what.get("answered") and not first.what.get("in_part"):
         yield Cause(("lost-response",), STRONG,
                     f"The Response to the Message of {message} passed the capture point, "
                     "yet the sender aborted the Message for want of it: it was lost after the capture point.",
-                    "a capture at the sender of the Message", [first])  # fmt: skip
+                    "a capture at the sender of the Message", shown)  # fmt: skip
         return
     if slot is None and first.what.get("behind_us", E_D_TOV_US) < _LONG_US and table.has_times:
         yield Cause(("given-up-early",), STRONG, f"The sender of the Message of {message} aborted it "
                     f"{duration(first.what['behind_us'])} after it began, when the Response was on its way. No timeout is so "
                     "short.",
-                    "the log of the sender", [first])  # fmt: skip
+                    "the log of the sender", shown)  # fmt: skip
         return
     way = table.scan.at(flow.index).way[side]
     stopped_us = int(way.stall_us)
@@ -615,20 +628,20 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
         yield Cause(("credit-starvation", "timeout-too-short"), STRONG, f"The Response to the Message of {message} came after the "
                     f"ABTS that gave it up, and before {table.scan.where(int(way.stall_frame))} frames of the Message itself had "
                     f"stopped for {duration(stopped_us)}, with nothing lost. Frames do not show credit.", "counters of time at "
-                    "zero credit at each switch port; the log of the sender", [first],
+                    "zero credit at each switch port; the log of the sender", shown,
                     claims=[nothing_lost(table, flow)])  # fmt: skip
         return
     if slot is None:
         yield Cause(("timeout-too-short",), STRONG + 3, f"The Response to the Message of {message} came after the "
                     "ABTS that gave it up.", "R_A_TOV of the ports, and the length of the path: 5 us a km and way",
-                    [first])  # fmt: skip
+                    shown)  # fmt: skip
         return
     if lost:
         return
     if not slot["whole"]:
         yield Cause(("lost-message",), PROBABLE, f"The Message of {message} stops before its end, and its "
                     "sender aborts it for want of a Response: it had sent the rest, which did not reach the capture point whole.",
-                    "a capture at the sender of the Message", [first],
+                    "a capture at the sender of the Message", shown,
                     claims=[unanswered(flow, slot["number"], first)])  # fmt: skip
         return
     if _is_overtaken(flow, aborts):
@@ -636,26 +649,26 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
                     f"From the Message of {message} on none is answered. The answers to the ABTSs came in another "
                     "order than the ABTSs went, so frames overtake each other here, as they did on the way to the responder if "
                     "none was lost there.", "in-order delivery of switch (IOD, AptPolicy, DLS) and adapter: both have to be set "
-                    "alike", aborts[:4], claims=[none_answered(table, flow, side, slot["number"], first)])  # fmt: skip
+                    "alike", [asked, *aborts[:4]], claims=[none_answered(table, flow, side, slot["number"], first)])  # fmt: skip
         return
     accused = [s for s in gone if s.sender == flow.ids[1 - side]]
     later = max((u["number"] for u in flow.unanswered if u["side"] == side), default=0)
     after = [s for s in aborts if s.what["of"] > first.what["of"] and not s.what.get("answered")]
     if later == slot["number"] and not accused and not after and first.what.get("answered_later"):
         yield Cause(("lost-response",), STRONG, f"Later Messages than that of {message} were answered, so it had "
-                    "arrived: its Response was lost before the capture point.", "a capture at the responder", [first],
+                    "arrived: its Response was lost before the capture point.", "a capture at the responder", shown,
                     claims=[unanswered(flow, slot["number"], first)])  # fmt: skip
     elif accused or after:
         yield Cause(("lost-message", "bit-errors", "out-of-order", "lost-response"), PROBABLE,
                     f"From the Message of {message} on "
                     "none is answered: its responder stopped. A frame of it was lost after the capture point, or overtaken "
-                    "there.", "a capture at the responder", [first, *accused[:1]],
+                    "there.", "a capture at the responder", [*shown, *accused[:1]],
                     claims=[none_answered(table, flow, side, slot["number"], first)])  # fmt: skip
     else:
         yield Cause(("lost-response", "lost-message", "bit-errors", "out-of-order"), PROBABLE,
                     f"The Message of {message} is whole "
                     "and has no Response: the Message was lost after the capture point, or its Response before it.",
-                    "a capture at the responder", [first], claims=[unanswered(flow, slot["number"], first)])  # fmt: skip
+                    "a capture at the responder", shown, claims=[unanswered(flow, slot["number"], first)])  # fmt: skip
 
 
 def _left_open(table: Table, flow: Flow) -> Iterator[Cause]:

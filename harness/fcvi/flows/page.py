@@ -44,11 +44,12 @@ class _Mark:
 
 @dataclass
 class _Rung:
-    """A frame of a ladder. causes: those that it shows."""
+    """A frame of a ladder. way: right or left between the two ports, beside for one to or from somebody else; causes: those that
+    it shows."""
 
     step: Step
     after_us: int
-    is_right: bool
+    way: str
     notes: list[str]
     causes: list[int]
 
@@ -212,7 +213,8 @@ class _Maker:
         for step in steps:
             causes = self._by_number.get(step.number, [])
             notes = [words for _, words in _odd(step)]
-            c.rungs.append(_Rung(step, step.time_us - before, step.sender == flow.ids[0], notes, causes))
+            way = ("right" if step.sender == flow.ids[0] else "left") if step.ports == set(flow.ids) else "beside"
+            c.rungs.append(_Rung(step, step.time_us - before, way, notes, causes))
             before = step.time_us
         samples = [self._table.scan.samples(flow.index, side) for side in (0, 1)]
         if any(samples):

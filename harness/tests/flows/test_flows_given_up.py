@@ -14,7 +14,12 @@ from random import Random
 import pytest
 
 from fcvi.flows.cause import Cause
-from harness.tests.flows.field.stories import R_A_TOV_US, Talk, header, service_parameters
+from fcvi.flows.causes import explain
+from fcvi.flows.table import Table
+from harness.tests.capture.wrappings import pcap
+from harness.tests.flows.field.stories import (
+    F_PORT, R_A_TOV_US, Seen, Talk, Wrapping, header, link_service, records, service_parameters,
+)  # fmt: skip
 from harness.tests.flows.test_flows_silence import told
 
 _RQST_SI, _RESP_LAST = 0x290000, 0x980000
@@ -214,3 +219,46 @@ def test_a_standstill_of_all_ports_is_no_silence_of_one(goes_on_us: int, is_sile
     t.now += 7_200_000_000
     t.chatter(goes_on_us)
     assert bool(causes(t, tmp_path)) == is_silent
+
+
+def test_what_was_aborted_is_among_the_frames(tmp_path: Path) -> None:
+    """Who reads of a Message finds it beside the ABTS, in the text and in the ladder."""
+    t = begun()
+    t.setup()
+    ox, _ = t.message(0, 64, answered=False)
+    at = len(t.frames)
+    t.abort(0, ox, R_A_TOV_US)
+    (cause,) = causes(t, tmp_path)
+    assert [(s.number, s.name) for s in cause.frames] == [(at, "Message"), (at + 1, "ABTS")]
+    assert cause.frames[0].words() == f"Message {t.ends[0]:06X}>{t.ends[1]:06X} OX {ox:04X}"
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_login_that_was_accepted_was_not_damaged(accepted: bool, tmp_path: Path) -> None:
+    """An adapter computes CRCs behind the capture point. Its FLOGI has no N_Port_ID that the other frames have, and one answer."""
+    t = begun()
+    name, ox = 0x10000000C9000000 + t.ends[0], t.next_ox(0)
+    flogi = link_service(0x04, F_PORT, 0, ox, service_parameters(name))
+    answer = link_service(0x02, t.ends[0], F_PORT, ox, service_parameters(0x2000000000000001), reply=True)
+    frames = [Seen(t.now, flogi, good=False)] + [Seen(t.now + 50, answer)] * accepted
+    t.now += 100
+    del t.frames[:]
+    t.login(), t.setup(), t.talk()
+    linktype, made = records([*frames, *t.frames], Wrapping("delimited"), Random(1))
+    path = tmp_path / "c.pcap"
+    path.write_bytes(pcap(linktype, made))
+    table = Table()
+    table.take(str(path))
+    found, unknown = explain(table, table.finish())
+    assert not found and not unknown
+    assert bool(table.said) != accepted  # else nobody knows whether a link damaged it
+
+
+def test_an_unknown_revision_is_of_its_connection(tmp_path: Path) -> None:
+    """Table 13: FCVI_REVISION is 1."""
+    t = begun()
+    t.setup(0)
+    last = t.frames[-1]
+    t.frames[-1] = replace(last, data=last.data[:62] + b"\0\7" + last.data[64:])
+    found = causes(t, tmp_path)
+    assert found[0].names == ("unknown-revision",) and found[0].flow is not None

@@ -42,11 +42,22 @@ def test_a_cause_stands_where_it_happens(lost: Path, tmp_path: Path) -> None:
     assert page.problems == [] and len(page.ids()) == len(set(page.ids()))
     assert {a["href"] for a in page.named("a") if (a.get("href") or "").startswith("#")} >= {"#cause-1", "#connection-1"}
     assert {"cause-1", "connection-1"} <= set(page.ids())
-    (shown,) = re.findall(r'<tr class="shown">.*?</tr>', text, re.S)
-    assert "ABTS" in shown and "Cause 1</a>: a Message Response was lost" in shown
-    assert text.count('class="at cause"') == 1 and "<path class=\"cause\" d=\"M0-9" in text
+    message, abts = re.findall(r'<tr class="shown">.*?</tr>', text, re.S)
+    assert ">Message<" in message and ">ABTS<" in abts and "Cause 1</a>: a Message Response was lost" in abts
+    assert text.count('class="at cause"') == 2 and "<path class=\"cause\" d=\"M0-9" in text
     assert "tried again" in text and "missing or late" in text and "shows a cause" in text  # the legend
     assert re.search(r'aria-label="latency of Messages: half within .*, the longest ', text)
+
+
+def test_a_frame_of_somebody_else_is_no_arrow_between_the_ports(tmp_path: Path) -> None:
+    """The Fabric gives one of the ports another N_Port_ID, which ends the Connection: neither port sent that to the other."""
+    path = tmp_path / "a.pcap"
+    told = stories.new_address(Random(3))
+    path.write_bytes(w.pcap(224, [(s.us, s.data) for s in told.frames]))
+    text = made("explain", path, tmp_path / "a.html")
+    shown = "".join(re.findall(r'<tr class="shown">.*?</tr>', text, re.S))
+    assert 'class="arrow beside">LS_ACC' in shown and "LS_ACC FFFFFE&gt;" in shown
+    assert 'class="arrow right">CONNECT_RQST' in text and 'class="arrow left">CONNECT_RESP1' in text
 
 
 def test_connections_that_failed_alike_are_linked_and_logins_stand_alone(tmp_path: Path) -> None:
