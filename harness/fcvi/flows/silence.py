@@ -156,13 +156,14 @@ def _groups(table: Table, name: str) -> Iterator[list[Step]]:
 
 
 def _fabric_logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
-    """FLOGIs of a port that is never heard afterwards. A port of another FC-4 says nothing of itself in one."""
+    """FLOGIs of a port that is never heard afterwards. A port of another FC-4 says nothing of itself in one, so where no port
+    speaks FC-VI only those count that were rejected."""
     for asked in _groups(table, "FLOGI"):
         first = asked[0]
         accepted, refused = _answer_to(table, asked, by=first.target, to=0)
         port_name = first.what.get("Port_Name", "")
         known = port_name and int(port_name, 16) in table.names.values()
-        if not flows or not port_name or accepted or known:
+        if not (flows or refused) or not port_name or accepted or known:
             continue
         cause = _came_to_nothing(table, asked, refused, f"the port {port_name}", "Without it a port has no N_Port_ID (7.7.5).")
         if cause is not None:

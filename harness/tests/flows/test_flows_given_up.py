@@ -10,6 +10,7 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Optional
 
 import pytest
 
@@ -262,3 +263,16 @@ def test_an_unknown_revision_is_of_its_connection(tmp_path: Path) -> None:
     t.frames[-1] = replace(last, data=last.data[:62] + b"\0\7" + last.data[64:])
     found = causes(t, tmp_path)
     assert found[0].names == ("unknown-revision",) and found[0].flow is not None
+
+
+@pytest.mark.parametrize("answer, names", [(0x01, ("login-refused",)), (0, None), (0x02, None)])
+def test_a_fabric_login_alone_is_told_where_it_is_rejected(answer: int, names: Optional[tuple[str, ...]], tmp_path: Path) -> None:
+    """A capture of FLOGIs alone: its ports may be of any FC-4, so silence says nothing; a rejection is there for all of them."""
+    frames = []
+    for ox in (0x10, 0x11, 0x12):
+        frames.append((ox * 2_000_000, link_service(0x04, F_PORT, 0, ox, service_parameters(0x10000000C9000001))))
+        body = bytes([0, 9, 0x2C, 0]) if answer == 1 else service_parameters(0x2000000000000001)
+        reply = link_service(answer, 0x010100 * (answer == 2), F_PORT, ox, body, reply=True)
+        frames += [(ox * 2_000_000 + 90, reply)] * bool(answer)
+    found, unknown = told(frames, tmp_path / "c.pcap")
+    assert [c.names for c in found] == ([names] if names else []) and not unknown
