@@ -31,7 +31,7 @@ struct point {
     uint64_t known_sof, known_eof, valid_eof;
     uint64_t
         invalid_answers; /* frames that go on with an Exchange, and whose EOF says that they are invalid */
-    bool is_whole, no_sof, no_eof, offloads;
+    bool is_whole, no_sof, no_eof, offloads, marks;
     struct capture_artefacts found;
 };
 
@@ -191,13 +191,21 @@ static bool has_no_crc(const struct sender *s)
     return s->constant == s->bad || s->took || (s->bad >= ALMOST && s->answered != 0);
 }
 
+/* All that it sent is marked as invalid, and others went on with it, which no receiver does. */
+static bool marks_all(const struct sender *s)
+{
+    return s->valid == 0 && s->invalid >= FEW && s->answered >= FEW;
+}
+
 void fcvi_point_conclude(struct point *p, bool is_whole)
 {
     p->is_whole = is_whole;
     p->no_sof = is_whole && p->frames >= FEW && p->known_sof == 0;
     p->no_eof = is_whole && p->frames >= FEW && p->known_eof == 0;
-    for (unsigned i = 0; i < SENDERS; i++)
+    for (unsigned i = 0; i < SENDERS; i++) {
         p->offloads |= p->sender[i].key != 0 && p->sender[i].bad >= FEW && has_no_crc(&p->sender[i]);
+        p->marks |= p->sender[i].key != 0 && marks_all(&p->sender[i]);
+    }
 }
 
 /* ---- masking ---- */
@@ -216,9 +224,12 @@ static bool lacks_eof(const struct point *p, const struct capture_record *r, con
 {
     if (!is_invalid(r->frame.eof))
         return p->no_eof && r->frame.eof != FCVI_EOF_NONE;
-    if (!p->is_whole || s == NULL || s->valid != 0 || s->invalid < FEW)
+    if (!p->is_whole || s == NULL)
         return false;
-    return s->answered >= FEW || (p->valid_eof == 0 && p->invalid_answers >= FEW);
+    if (fcvi_FC_S_ID(r->frame.bytes) == 0) /* FLOGI's, which such a host has, too */
+        return p->marks;
+    return marks_all(s) ||
+           (s->valid == 0 && s->invalid >= FEW && p->valid_eof == 0 && p->invalid_answers >= FEW);
 }
 
 static void note(struct capture_artefact *a, const struct capture_record *r)

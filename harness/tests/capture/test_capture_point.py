@@ -151,6 +151,20 @@ def test_delimiters_that_an_export_made_up_are_not_judged(ends: tuple[int, int],
     assert fcvi("explain", str(path)).returncode == 0
 
 
+@pytest.mark.parametrize("of_all", [True, False])
+def test_a_host_that_marks_all_its_frames_marks_its_login_too(of_all: bool, tmp_path: Path) -> None:
+    """FLOGI has the S_ID 000000, of which the other frames of that host say nothing. One that is marked alone is damaged."""
+    name, ox = 0x10000000C9000000 + stories.A, 0x77
+    flogi = stories.link_service(0x04, stories.F_PORT, 0, ox, stories.service_parameters(name))
+    answer = stories.link_service(0x02, stories.A, stories.F_PORT, ox, stories.service_parameters(1), reply=True)
+    frames = session()
+    login = [stories.Seen(frames[0].us - 90, flogi, eof=stories.EOF_NI), stories.Seen(frames[0].us - 50, answer)]
+    marked = [stories.replace(s, eof=stories.EOF_NI) if of_all and s.sender == stories.A else s for s in frames]
+    summary, status = lint(written(login + marked, tmp_path / "a.pcap", stories.Wrapping("fcoe")))
+    assert (summary["malformed"], status) == ((0, 0) if of_all else (1, 1))
+    assert fcvi("explain", str(tmp_path / "a.pcap")).returncode == 0
+
+
 def test_records_in_another_order_are_told_and_sorted(tmp_path: Path) -> None:
     frames = session()
     path = written(frames[:8] + frames[12:] + frames[8:12], tmp_path / "a.pcap", stories.Wrapping("bare"))
