@@ -136,7 +136,7 @@ class RecordingDut(Dut):
     def request(self, method: str, params: dict[str, Any]) -> Reply:
         self._requests += 1
         number, known = self._requests, len(self.inbox)
-        asked = f'{{"op":"request","n":{number},"method":{compact(method)},"params":{compact(params)}'
+        asked = compact({"op": "request", "n": number, "method": method, "params": params})[:-1]
         reply: Reply = self._do(asked, known, self._inner.request, method, params)
         self._open.append((number, reply))
         self._came(asked, known)
@@ -144,7 +144,7 @@ class RecordingDut(Dut):
 
     def _notify(self, method: str, params: dict[str, Any], work: Callable[..., None], *given: Any) -> None:
         known = len(self.inbox)
-        asked = f'{{"op":"notify","method":{compact(method)},"params":{compact(params)}'
+        asked = compact({"op": "notify", "method": method, "params": params})[:-1]
         self._do(asked, known, work, *given)
         self._came(asked, known)
 
@@ -166,7 +166,7 @@ class RecordingDut(Dut):
 
     def reset(self, config: dict[str, Any]) -> None:
         """See Dut.reset. Requests are counted anew, and none is under way."""
-        asked = f'{{"op":"reset","params":{compact(config)}'
+        asked = compact({"op": "reset", "params": config})[:-1]
         self._open, self._requests = [], 0
         self._do(asked, 0, self._inner.reset, config)
         self._came(asked, 0)
@@ -177,7 +177,7 @@ class RecordingDut(Dut):
     def joined(self, port: Mapping[str, Any]) -> bool:
         """A plain yes is not noted: most links have nothing to announce."""
         known = len(self.inbox)
-        asked = f'{{"op":"joined","params":{compact(dict(port))}'
+        asked = compact({"op": "joined", "params": dict(port)})[:-1]
         joined: bool = self._do(asked, known, self._inner.joined, port)
         if not joined:
             self._came(asked, known)
@@ -185,7 +185,7 @@ class RecordingDut(Dut):
 
     def streams(self, policy: str, unlimited: bool) -> None:
         """Only a refusal is noted: most attachments can do all of it."""
-        asked = f'{{"op":"streams","params":{compact([policy, unlimited])}'
+        asked = compact({"op": "streams", "params": [policy, unlimited]})[:-1]
         self._do(asked, len(self.inbox), self._inner.streams, policy, unlimited)
 
     def look_at(self, far: Dut) -> None:

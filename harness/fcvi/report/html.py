@@ -63,7 +63,7 @@ def environment() -> Environment:
 def _environment(books: tuple[Protocol, ...]) -> Environment:
     env = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
+        keep_trailing_newline=True, auto_reload=False,
     )  # fmt: skip
     clauses = {r.id: r.clause for r in load_requirements(books)}
     env.filters.update(

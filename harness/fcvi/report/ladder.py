@@ -35,6 +35,11 @@ class Row:
     wire: Optional[Wire] = None  # that the frame crossed
     view: Optional[View] = None  # the frame, decoded without its checksum
 
+    @property
+    def numbered(self) -> str:
+        """The summary behind the number."""
+        return f"{self.number}: {self.summary}"
+
 
 def rows(result: Result) -> list[Row]:
     """The rows of a case in their order; the first one that broke a requirement is marked."""
