@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import Variant
+from fcvi.engine.scenario import NotThere
 from fcvi.engine.upper_tester import Call
 
 from conformance.vipl.steps.declare import LEVELS, UD, each, levels, vipl
@@ -402,6 +403,8 @@ def remote_addr(t: Calls) -> None:
     one, other = nodes(t)
     most = min(node.number("MaxDiscriminatorLen") for node in (one, other))
     length = t.params["length"] or most
+    if length == 17 and most == 16:  # the least of 3.3, which keeps no phase open
+        raise NotThere("MaxDiscriminatorLen is 16")
     if not 16 <= length <= min(most, 4000):
         t.lack(f"MaxDiscriminatorLen is {most}")
     mine = one.address(bytes((13 * i + 5) & 0xFF for i in range(length)).hex())
