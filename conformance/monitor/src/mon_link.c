@@ -60,9 +60,10 @@ void mon_link_services(struct judged_frame *s)
     if (x == NULL)
         return; /* of another FC-4, or never seen */
     s->x = x;
-    if (r_ctl == FCVI_R_CTL_ABTS)
+    if (r_ctl == FCVI_R_CTL_ABTS) {
+        mon_rules_5_8_abort(s);
         abort_exchange(s, x);
-    else if (r_ctl == FCVI_R_CTL_BA_ACC && s->f->payload_length >= FCVI_BA_ACC_LENGTH)
+    } else if (r_ctl == FCVI_R_CTL_BA_ACC && s->f->payload_length >= FCVI_BA_ACC_LENGTH)
         check_ba_acc(s);
 }
 

@@ -28,6 +28,7 @@ void mon_rules_6_2(struct judged_frame *s);  /* fields of Message IUs, 6.2 to 6.
 void mon_rules_6_8(struct judged_frame *s);  /* fields of setup IUs, 6.8 to 6.11 */
 void mon_rules_6_12(struct judged_frame *s); /* Disconnect IUs, 6.12 and 6.13 */
 void mon_rules_5_8_rx_id(struct judged_frame *s);
+void mon_rules_5_8_abort(struct judged_frame *s);
 void mon_rules_7_3(struct judged_frame *s);        /* attributes */
 void mon_rules_7_3_rights(struct judged_frame *s); /* to serve RDMA */
 void mon_rules_5_8_2(struct judged_frame *s);      /* Preference */

@@ -63,6 +63,19 @@ void mon_rules_5_8_rx_id(struct judged_frame *s)
     }
 }
 
+/* FC-FS (FCVI-5.8.1-01): an ABTS has the name that the responder gave, or FFFFh where its sender does not
+ * know it. Only a whole view shows which Exchange of that OX_ID is meant. */
+void mon_rules_5_8_abort(struct judged_frame *s)
+{
+    const struct exchange *x = s->x;
+    uint64_t seen = fcvi_FC_RX_ID(s->fc);
+    bool known = x->has_rx_id && !x->rx_id_of_ack && !x->reused && !x->two_answers && mon_exact(s->m, x);
+    if (known && seen != FC_X_ID_UNASSIGNED && seen != x->rx_id && mon_far_good(s))
+        mon_report(s, FC(RX_ID), seen,
+                   FCVI_BREACH("FCVI-5.8.1-01", "RX_ID of an ABTS is not that of its Exchange", x->rx_id),
+                   x->side[1].frame);
+}
+
 /* FC-FS (FCVI-5.8.1-01): only the side that holds the Sequence Initiative sends Sequences. A side that uses
  * the initiative has received it, and a side always knows when it passed it on. Only a whole view shows that
  * it was not given back in between. E16: on the last Sequence the bit has no meaning. */

@@ -803,6 +803,26 @@ START_TEST(setups_are_retried_once)
 }
 END_TEST
 
+START_TEST(an_abort_has_the_name_of_its_exchange)
+{
+    static const struct {
+        uint16_t rx_id;
+        const char *requirement;
+    } rows[] = {{0x8001, NULL}, {0xFFFF, NULL}, {0x8002, "FCVI-5.8.1-01"}};
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (unsigned responder = 0; responder < 2; responder++) {
+            struct stream s = stream();
+            setup(&s, 0x1001, 7, HA, HB, 1);
+            s.count = 2; /* RESP1 has named 8001h */
+            struct made *f = frame(&s, 0x81, responder ? B : A, responder ? A : B, 0,
+                                   (responder ? CONTEXT : FIRST) | LAST | END, 0x1001, 0);
+            put(f->bytes, AT_RX_ID, 2, rows[i].rx_id);
+            expect(&s, WHOLE, rows[i].requirement, 3, "the RX_ID of an ABTS");
+            expect(&s, 0, NULL, 0, "an ABTS that may mean another Exchange");
+        }
+}
+END_TEST
+
 START_TEST(ba_acc_answers_an_abort)
 {
     struct stream s = stream();
@@ -1115,6 +1135,7 @@ int main(void)
     tcase_add_test(t, pipelines_have_their_depth);
     tcase_add_test(t, busy_responses_end_the_wait);
     tcase_add_test(t, setups_are_retried_once);
+    tcase_add_test(t, an_abort_has_the_name_of_its_exchange);
     tcase_add_test(t, ba_acc_answers_an_abort);
     tcase_add_test(t, limits);
     tcase_add_test(t, networks_do_not_mix);

@@ -269,6 +269,22 @@ START_TEST(the_responder_names_its_rx_id)
 }
 END_TEST
 
+START_TEST(an_abort_has_the_name_of_its_exchange)
+{
+    static const struct {
+        uint16_t rx_id;
+        const char *requirement;
+    } rows[] = {{0x55, NULL}, {0xFFFF, NULL}, {0x56, "FCVI-5.8.1-01"}};
+    struct stream s = connected1(DELIVERY);
+    put(s.frame[RESP1 - 1].bytes, AT_RX_ID, 2, 0x55);
+    s.count = RESP1;
+    struct made *f = frame(&s, 0x81, A, B, 0, FIRST | LAST | END, 1, 0);
+    memcpy(f->bytes + AT_RX_ID - 2, s.frame[0].bytes + AT_RX_ID - 2, 2); /* its OX_ID */
+    put(f->bytes, AT_RX_ID, 2, rows[_i].rx_id);
+    expect1(&s, rows[_i].requirement, RESP1 + 1, "the RX_ID of an ABTS");
+}
+END_TEST
+
 /* FC-PH: an RX_ID of FFFFh names nothing. A Read that is answered in two IUs, 5 and 6. */
 START_TEST(two_names_are_one_too_many)
 {
@@ -717,6 +733,7 @@ int main(void)
     tcase_add_test(tc, the_response_ends_the_exchange);
     tcase_add_test(tc, an_ox_id_is_that_of_one_exchange);
     tcase_add_loop_test(tc, the_responder_names_its_rx_id, 0, 5);
+    tcase_add_loop_test(tc, an_abort_has_the_name_of_its_exchange, 0, 3);
     tcase_add_loop_test(tc, two_names_are_one_too_many, 0, 4);
     tcase_add_loop_test(tc, a_good_session_is_good, 0, 3);
     tcase_add_loop_test(tc, each_breach_is_found_in_its_frame, 0, (int)(sizeof changes / sizeof changes[0]));

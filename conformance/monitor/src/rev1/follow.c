@@ -268,11 +268,26 @@ static void close(struct r1_end *end)
         end->closed = end->unsure = true;
 }
 
+/* FC-PH (FCVI-5.8.1-01), as mon_rules_5_8_abort has it for 2007: the name that the responder gave, or none.
+ */
+static void check_abort(struct judged_frame *s, const struct r1_exchange *x)
+{
+    const uint16_t seen = (uint16_t)fcvi_FC_RX_ID(s->fc);
+    const bool named = x->rx_id != 0 && x->rx_id - 1 != FC_X_ID_UNASSIGNED;
+    const bool known = named && !x->unsure && !x->headless && !x->aborted && x->tainted == 0 &&
+                       x->born > s->m->last_gap && mon_rev1_once(s) && mon_knows_all(s->m);
+    if (known && seen != FC_X_ID_UNASSIGNED && seen != x->rx_id - 1)
+        mon_report(s, FC(RX_ID), seen,
+                   FCVI_BREACH("FCVI-5.8.1-01", "RX_ID of an ABTS is not that of its Exchange", x->rx_id - 1),
+                   x->side[1].frame);
+}
+
 __attribute__((noinline, cold)) void mon_rev1_abort(struct judged_frame *s)
 {
     struct r1_exchange *x = find(s);
     if (x == NULL)
         return;
+    check_abort(s, x);
     x->over = x->aborted = true;
     if (x->group != G_SETUP || !x->accepted) /* a Message that is aborted takes its VI_MSG_ID with it */
         return;
