@@ -1,4 +1,4 @@
-"""Which requirements the checks of each case name: a case may claim no other.
+"""Says which requirements the checks of each case name: a case may claim no other.
 
 Two ways together, since neither sees all: what was handed to a check in a full run of the reference port (a check that passed
 counts as well as one that failed), and what stands in the code that the case can reach (a check that is met only by a device

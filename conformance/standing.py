@@ -1,4 +1,4 @@
-"""How each row of a book stands: proved, decided by another check, or not tested, with the reason.
+"""Finds how each row of a book stands: proved, decided by another check, or not tested, with the reason.
 
 Proved means that a device that breaks the row made a case fail, and that the case named this row: ``proofs.tsv`` of the book has
 the devices that follow from the checks, and those of the banks where no other is named. What a case or a device of a bank

@@ -1,4 +1,4 @@
-"""Where ``fcvi fuzz`` attacks a device: the states of a connection, the frames that are apt in each, and the probe.
+"""Says where ``fcvi fuzz`` attacks a device: the states of a connection, the frames that are apt in each, and the probe.
 
 A state is reached by what a correct peer does. The probe asks no more than the standard does of a device that has heard
 nonsense: once all timers have run out, a new connection can be made, carries a Message each way, and ends.

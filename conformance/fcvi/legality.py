@@ -1,4 +1,4 @@
-"""What can be combined with what in FC-VI: factors, their values and the constraints of the standard, each written once."""
+"""Says what can be combined with what in FC-VI: factors, their values and the constraints of the standard, each written once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a PICS may not claim together, and what it may not lack: the static review of ISO/IEC 9646."""
+"""Says what a PICS may not claim together, and what it may not lack: the static review of ISO/IEC 9646."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a device that breaks one check."""
+"""Says what is wrong with a device that breaks one check."""
 
 from __future__ import annotations
 

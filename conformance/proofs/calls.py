@@ -1,4 +1,4 @@
-"""What the control plane of a broken device does otherwise: calls, answers and notifications. Each wire adds its own."""
+"""Says what the control plane of a broken device does otherwise: calls, answers and notifications. Each wire adds its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check of a condition compares: the parts of it that have to hold, each one wrong value, and what has to come at all.
+"""Finds what a check of a condition compares: the parts of it that have to hold, each one wrong value, and what has to come at all.
 
 The parts are read from the words of the check in its source: ``a.good and a.length == 8`` has two. When such a check fails, the
 part that does not hold is the first that is not true, in the order of the words.

@@ -1,4 +1,4 @@
-"""What a PICS of a device of 1999 may not claim together, and what it may not lack.
+"""Says what a PICS of a device of 1999 may not claim together, and what it may not lack.
 
 The rules of 2007 that hold in the draft, and those of the draft's own (5.1, 5.2.3).
 """

@@ -1,4 +1,4 @@
-"""What becomes of a mutant: one changed object in the library, and the programs that run its line."""
+"""Finds what becomes of a mutant: one changed object in the library, and the programs that run its line."""
 
 from __future__ import annotations
 

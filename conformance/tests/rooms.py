@@ -1,4 +1,4 @@
-"""Where the rooms of the tree lie, which may use which, and what uses what: from includes, symbols and imports.
+"""Says where the rooms of the tree lie, which may use which, and what uses what: from includes, symbols and imports.
 
 A room is a folder with one purpose. The tables below are the whole rule: an arrow that is not in them points up.
 

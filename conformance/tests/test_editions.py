@@ -1,4 +1,4 @@
-"""What is said of the edition of 1999: its tables are whole, agree with each other and are printed."""
+"""Tests what is said of the edition of 1999: its tables are whole, agree with each other and are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conforming device may do with frames on a connection that is over: the cases that send them fail none (E45, E84)."""
+"""Tests what a conforming device may do with frames on a connection that is over: the cases that send them fail none (E45, E84)."""
 
 from __future__ import annotations
 

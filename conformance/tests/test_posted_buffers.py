@@ -1,4 +1,4 @@
-"""What was posted belongs to the device until the Descriptor completes (VI-DG 5.5); what lies behind it does not."""
+"""Tests that what was posted belongs to the device until the Descriptor completes (VI-DG 5.5); what lies behind it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where ``fcvi fuzz`` attacks a device of VI/TCP: the states of a connection, the PDUs that are apt in each, and the probe.
+"""Says where ``fcvi fuzz`` attacks a device of VI/TCP: the states of a connection, the PDUs that are apt in each, and the probe.
 
 A state is reached by what a correct peer does. The probe asks no more than the draft does of a device that has heard nonsense:
 once all timers have run out, a new connection can be made, and carries a Send each way.

@@ -1,4 +1,4 @@
-"""What can be combined with what on this wire: factors, their values and the constraints of the draft, each written once.
+"""Says what can be combined with what on this wire: factors, their values and the constraints of the draft, each written once.
 
 A factor has the name of the parameter of a variant.
 """

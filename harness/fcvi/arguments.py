@@ -1,4 +1,4 @@
-"""What the command line may say, for argparse."""
+"""Says what the command line may say, for argparse."""
 
 from __future__ import annotations
 

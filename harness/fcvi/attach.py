@@ -1,4 +1,4 @@
-"""What attaches a target: the attachments of the DUT protocol, and live interfaces beside them."""
+"""Holds what attaches a target: the attachments of the DUT protocol, and live interfaces beside them."""
 
 from __future__ import annotations
 

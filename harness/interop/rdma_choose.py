@@ -1,4 +1,4 @@
-"""Which variants a lane of `make interop-rdma` runs: written from the report of a run of all of them.
+"""Chooses which variants a lane of `make interop-rdma` runs: written from the report of a run of all of them.
 
 `python3 -m harness.interop.rdma_choose REPORT KIND [SECONDS]` writes `rdma-KIND.cases`: of each case the variant that came to a
 verdict soonest, then cheap variants that show the recorded deviations (but those that take longer than 6 s), and then as many

@@ -1,4 +1,4 @@
-"""What a lane with loss does besides the cases: the link is cut and joined again at moments that a case cannot choose.
+"""Cuts the link of a lane with loss besides the cases: it is cut and joined again at moments that a case cannot choose.
 
 Each step makes a connection of its own over a link that harms nothing else, cuts it, and looks at what both ends owe. Each WR has
 one WC, in order and with the right bytes; or one WC tells an error, the others are flushed, and the QP is in Error. Nothing is done

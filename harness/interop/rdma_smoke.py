@@ -1,4 +1,4 @@
-"""What has to work before a case is worth a run: the agent's calls over a device, and both ends of a connection.
+"""Tries what has to work before a case is worth a run: the agent's calls over a device, and both ends of a connection.
 
 No verdict on the provider: each step is one that every provider has. `python3 -m harness.interop.rdma_smoke PATH [PATH2]`.
 """

@@ -1,1 +1,1 @@
-"""What goes along with a release."""
+"""Makes what goes along with a release."""

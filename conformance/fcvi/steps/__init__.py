@@ -1,1 +1,1 @@
-"""What the cases of FC-VI share."""
+"""Holds what the cases of FC-VI share."""

@@ -1,4 +1,4 @@
-"""What the cases share: the tester's side of a Connection Setup and the checks on each connection IU.
+"""Holds what the cases share: the tester's side of a Connection Setup and the checks on each connection IU.
 
 A check names the requirement it enforces. What the codec finds by itself in every frame (reserved bits, R_CTL,
 F_CTL, fixed values) is not repeated here.

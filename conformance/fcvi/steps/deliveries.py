@@ -1,4 +1,4 @@
-"""What a DUT did with Messages of which something was lost, repeated or late, whatever it is free to do with them.
+"""Holds what a DUT did with Messages of which something was lost, repeated or late, whatever it is free to do with them.
 
 Receive Descriptors are posted beforehand, each with a buffer of its own that starts as A5h. A Descriptor that completes
 without error has to hold a Message exactly as it was sent. Each comes once and in the order of FCVI_MSG_ID: judged on

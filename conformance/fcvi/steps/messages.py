@@ -1,4 +1,4 @@
-"""What the Message cases share: variants, a connection, memory and Descriptors at the DUT, Messages of the tester."""
+"""Holds what the Message cases share: variants, a connection, memory and Descriptors at the DUT, Messages of the tester."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cases on addresses, logins and link events share: the ports around the DUT (clause 7)."""
+"""Holds what the cases on addresses, logins and link events share: the ports around the DUT (clause 7)."""
 
 from __future__ import annotations
 

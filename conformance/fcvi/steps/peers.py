@@ -1,4 +1,4 @@
-"""What the Peer-to-Peer cases share: requests that cross, and the ends of both Exchanges (5.3.3, 5.3.4)."""
+"""Holds what the Peer-to-Peer cases share: requests that cross, and the ends of both Exchanges (5.3.3, 5.3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely a letter that comes out of place is to change something: what would do nothing is not worth a step."""
+"""Weighs how likely a letter that comes out of place is to change something: what would do nothing is not worth a step."""
 
 from __future__ import annotations
 

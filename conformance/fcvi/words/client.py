@@ -1,4 +1,4 @@
-"""What a device in the role of the client owes (5.3.2, 8.3, 8.5)."""
+"""Says what a device in the role of the client owes (5.3.2, 8.3, 8.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How connections end: Disconnect of either side, and Endpoints in Error (5.3.5, 8.1, 8.6, annex D)."""
+"""Says how connections end: Disconnect of either side, and Endpoints in Error (5.3.5, 8.1, 8.6, annex D)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device owes as one of two Peers (5.3.3, 5.3.4)."""
+"""Says what a device owes as one of two Peers (5.3.3, 5.3.4)."""
 
 from __future__ import annotations
 

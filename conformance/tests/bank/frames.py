@@ -1,4 +1,4 @@
-"""What may be done to a frame, in words.
+"""Says what may be done to a frame, in words.
 
 ``NAME=VALUE`` sets a field (``^``, ``+`` and ``-`` change it; STRUCTURE.NAME where the name alone is not clear; several
 with blanks); ``@OFFSET=HEX`` payload bytes; ``swap A B N`` two runs of payload bytes; ``pad N``, ``cut N``; ``split N``

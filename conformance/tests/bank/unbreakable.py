@@ -1,4 +1,4 @@
-"""What else the devices of single cases break, and the requirements that nobody can break so that it shows."""
+"""Says what else the devices of single cases break, and the requirements that nobody can break so that it shows."""
 
 from __future__ import annotations
 

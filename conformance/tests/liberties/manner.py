@@ -1,4 +1,4 @@
-"""What a liberty may touch, and the list of them."""
+"""Says what a liberty may touch, and the list of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which test files reach a module by imports, nearest first; a test that runs `fcvi NAME` imports the module of that command."""
+"""Finds which test files reach a module by imports, nearest first; one that runs `fcvi NAME` imports that command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be run, and why: cases, programs in C, and tests in Python, those first that promise most."""
+"""Lists what is to be run, and why: cases, programs in C, and tests in Python, those first that promise most."""
 
 from __future__ import annotations
 

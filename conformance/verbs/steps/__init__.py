@@ -1,1 +1,1 @@
-"""What the cases of RDMA verbs are made of."""
+"""Holds what the cases of RDMA verbs are made of."""

@@ -1,4 +1,4 @@
-"""How a case of RDMA verbs is declared: its rows by their short ids, and its variants."""
+"""Says how a case of RDMA verbs is declared: its rows by their short ids, and its variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What libibverbs may say where the specification has one word: the tables of the errata B53 and B54."""
+"""Holds what libibverbs may say where the specification has one word: the tables of the errata B53 and B54."""
 
 from __future__ import annotations
 

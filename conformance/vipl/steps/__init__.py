@@ -1,1 +1,1 @@
-"""What the cases of VIPL are written with."""
+"""Holds what the cases of VIPL are written with."""

@@ -1,4 +1,4 @@
-"""How a case of VIPL is declared: its rows by their short ids, and the variants of level."""
+"""Says how a case of VIPL is declared: its rows by their short ids, and the variants of level."""
 
 from __future__ import annotations
 

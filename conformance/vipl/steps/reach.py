@@ -1,4 +1,4 @@
-"""What the calls of a case have made: the level of each VI, and which Descriptors the provider can write (G 3.8.1)."""
+"""Holds what the calls of a case have made: the level of each VI, and which Descriptors the provider can write (G 3.8.1)."""
 
 from __future__ import annotations
 

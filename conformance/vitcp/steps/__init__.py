@@ -1,1 +1,1 @@
-"""What cases of VI/TCP have in common: connections, messages, and what has to become of both."""
+"""Holds what cases of VI/TCP have in common: connections, messages, and what has to become of both."""

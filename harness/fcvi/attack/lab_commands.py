@@ -1,4 +1,4 @@
-"""What a lab does for a device under attack: a command that tells whether it is well, one that starts it again."""
+"""Runs the commands of a lab for a device under attack: one tells whether it is well, one starts it again."""
 
 from __future__ import annotations
 

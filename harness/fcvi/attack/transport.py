@@ -1,4 +1,4 @@
-"""What an attack needs to know of a wire: what is sent at once, how it is changed, and what comes back.
+"""Says what an attack needs to know of a wire: what is sent at once, how it is changed, and what comes back.
 
 A unit is an FC-2 frame (frames.py) or a PDU of a stream (pdus.py). It is a frozen dataclass with a member ``data``.
 """

@@ -1,4 +1,4 @@
-"""What reading captures may take of this host, and what is said when that is not enough."""
+"""Limits what reading captures may take of this host, and says so when that is not enough."""
 
 from __future__ import annotations
 

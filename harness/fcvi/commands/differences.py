@@ -1,4 +1,4 @@
-"""What ``fcvi show --diff`` prints: how two editions of a standard differ, from their tables."""
+"""Prints for ``fcvi show --diff`` how two editions of a standard differ, from their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows the options in the help of a command: examples, and what cannot be said in one line of an option."""
+"""Holds what follows the options in the help of a command: examples, and what cannot be said in one line of an option."""
 
 from __future__ import annotations
 

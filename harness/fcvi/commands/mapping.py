@@ -1,4 +1,4 @@
-"""What ``fcvi show --map`` prints: what a thing of the VI Architecture is with RDMA verbs, and the other way round.
+"""Prints for ``fcvi show --map`` what a thing of the VI Architecture is with RDMA verbs, and the other way round.
 
 The table is conformance/verbs/mapping.tsv: a row has names of either side (several with "; " between, none where the other side has
 nothing of the kind), the clauses that they are in, how they compare ("same", "differs" or "none"), and what changes.

@@ -1,4 +1,4 @@
-"""What options take, for argparse: a value that is wrong is told in words of the user's, not of Python's."""
+"""Reads what options take, for argparse: a value that is wrong is told in words of the user's, not of Python's."""
 
 from __future__ import annotations
 

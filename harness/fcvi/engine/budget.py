@@ -1,4 +1,4 @@
-"""How much of the suite's time, memory and disk a device may take before it has failed as an attachment: verdict ``error``."""
+"""Limits how much of the suite's time, memory and disk a device may take; more is verdict ``error``."""
 
 from __future__ import annotations
 

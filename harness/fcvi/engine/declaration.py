@@ -1,4 +1,4 @@
-"""What the lab declares in one TOML file: PICS, PIXIT and the deviations it knows of.
+"""Reads what the lab declares in one TOML file: PICS, PIXIT and the deviations it knows of.
 
     [pics]                         # items of the DUT protocol; left out altogether: what the DUT says in hello
     client = true

@@ -1,4 +1,4 @@
-"""Where another edition of a standard differs from the registered one: its tables, as data.
+"""Says where another edition of a standard differs from the registered one: its tables, as data.
 
 requirements.tsv has the rows that only the other edition has, or that it has otherwise. holds.tsv says of the requirements of the
 registered edition whether they hold there; one that it leaves out does not. topics.tsv groups what differs, and says why it

@@ -1,4 +1,4 @@
-"""Whether the suite's own host had too much to do while a case ran in real time."""
+"""Finds out whether the suite's own host had too much to do while a case ran in real time."""
 
 from __future__ import annotations
 

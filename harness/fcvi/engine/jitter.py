@@ -1,4 +1,4 @@
-"""How late this host wakes up: what real-time bounds are worth here."""
+"""Measures how late this host wakes up: what real-time bounds are worth here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the suite itself took of the time that a timer of the device ran.
+"""Finds what the suite itself took of the time that a timer of the device ran.
 
 A timer of the device starts with something that one side said, and ends with what the suite has to do next. Where it fired while
 the suite was busy with itself, or in a wait that was to end before, what the device did from then on need not be its fault. All

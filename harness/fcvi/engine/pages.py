@@ -1,4 +1,4 @@
-"""What of memory is registered: whole pages (VI-DG, VipRegisterMem), so only what lies behind the last page is certainly not."""
+"""Says what of memory is registered: whole pages (VI-DG, VipRegisterMem), so what lies behind the last page is not."""
 
 from __future__ import annotations
 

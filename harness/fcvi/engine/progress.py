@@ -1,4 +1,4 @@
-"""How far a long pass over a capture is: rate and time left, on a terminal only."""
+"""Shows how far a long pass over a capture is: rate and time left, on a terminal only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks of a case compare, recorded as they are made.
+"""Records what the checks of a case compare, as they are made.
 
 From each record follow the devices that break just this check (conformance/proofs) and a step of the page of a case. Nothing is
 recorded unless somebody asks for it with ``recording``: until then a primitive looks at one name, ``ACTIVE``, and goes on.

@@ -1,4 +1,4 @@
-"""What the engine knows of a standard: the protocol object that the standard's folder hands in.
+"""Says what the engine knows of a standard: the protocol object that the standard's folder hands in.
 
 The engine is the same for every standard. Whatever it needs to know of one (its catalogue, its cases, its wire) it asks the
 object here. conformance/ finds the folders of the standards, and the command registers what it finds.

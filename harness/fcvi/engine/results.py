@@ -1,4 +1,4 @@
-"""What a run produces: findings, results and the run as a whole, as report.json has them (report/report.schema.json)."""
+"""Holds what a run produces: findings, results and the run as a whole, as report.json has them (report/report.schema.json)."""
 
 from __future__ import annotations
 

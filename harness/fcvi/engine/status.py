@@ -1,4 +1,4 @@
-"""What ends a command: whatever goes wrong is one line and a documented status."""
+"""Ends a command: whatever goes wrong is one line and a documented status."""
 
 from __future__ import annotations
 

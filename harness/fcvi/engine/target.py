@@ -1,4 +1,4 @@
-"""What is attached and by which book it is judged: read once, from ``--dut`` and ``--book``, and asked from then on."""
+"""Finds out what is attached and by which book it is judged: read once, from ``--dut`` and ``--book``, and asked from then on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which timers of the device run, as far as the frames tell: FCVI_ULP_TIMEOUT, T2 and T3 (8.3, C.1), E_D_TOV (FC-FS)."""
+"""Follows which timers of the device run, as far as the frames tell: FCVI_ULP_TIMEOUT, T2 and T3 (8.3, C.1), E_D_TOV (FC-FS)."""
 
 from __future__ import annotations
 

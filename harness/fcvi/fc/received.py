@@ -1,4 +1,4 @@
-"""What the lower tester receives: IUs put together from frames, and the rules that hold between frames."""
+"""Holds what the lower tester receives: IUs put together from frames, and the rules that hold between frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which request a reply answers: an LS_ACC or CT_ACC does not say itself what it holds (FC-FS, FC-GS)."""
+"""Finds which request a reply answers: an LS_ACC or CT_ACC does not say itself what it holds (FC-FS, FC-GS)."""
 
 from __future__ import annotations
 

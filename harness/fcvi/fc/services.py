@@ -1,4 +1,4 @@
-"""What the tester's port, and the Fabric behind it, answer by themselves: Extended Link Services and the Name Server.
+"""Answers what the tester's port, and the Fabric behind it, answer by themselves: Extended Link Services and the Name Server.
 
 A case replaces or removes the handler of a kind to answer otherwise, late or not at all; the request is in the
 tester's inbox either way.

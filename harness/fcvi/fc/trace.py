@@ -1,4 +1,4 @@
-"""How frames of FC-2 are written into captures and put into words."""
+"""Writes frames of FC-2 into captures, and puts them into words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why Connections failed: rules that look at what the table kept of one, and say what the frames prove.
+"""Finds why Connections failed: rules that look at what the table kept of one, and say what the frames prove.
 
 A rule names a party only where a frame of that party shows the fault. Where a loss beyond the capture point and another one
 look alike, the cause has both names, and the text says so. Clauses are those of ISO/IEC 14165-331:2007.

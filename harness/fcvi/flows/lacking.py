@@ -1,4 +1,4 @@
-"""What a capture lacks as its own frames show: what was answered, or went on as if it had been, had been sent."""
+"""Finds what a capture lacks as its own frames show: what was answered, or went on as if it had been, had been sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Fabric and its ports report of themselves: FPIN (notices of a port) and RDP (its counters)."""
+"""Reads what the Fabric and its ports report of themselves: FPIN (notices of a port) and RDP (its counters)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a Connection Setup was given up: what the IUs that are there say of those that are not (8.5.2 to 8.5.4)."""
+"""Finds why a Connection Setup was given up: what the IUs that are there say of those that are not (8.5.2 to 8.5.4)."""
 
 from __future__ import annotations
 

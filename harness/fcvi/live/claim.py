@@ -1,4 +1,4 @@
-"""How one VN2VN port comes to its N_Port_ID: it probes, claims, and keeps its claim by beacons (FC-BB, times as Linux has them)."""
+"""Brings one VN2VN port to its N_Port_ID: it probes, claims, and keeps its claim by beacons (FC-BB, times as Linux has them)."""
 
 from __future__ import annotations
 

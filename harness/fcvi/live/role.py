@@ -1,4 +1,4 @@
-"""What part a live attachment plays on its Ethernet link: addresses, and the protocol that brings the link up.
+"""Says what part a live attachment plays on its Ethernet link: addresses, and the protocol that brings the link up.
 
 A role does no I/O: it is given frames and the time, and leaves what it has to send in ``out``.
 """

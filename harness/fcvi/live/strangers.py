@@ -1,4 +1,4 @@
-"""Who else speaks on a live plane: strangers are counted and named, and decide nothing."""
+"""Counts who else speaks on a live plane: strangers are counted and named, and decide nothing."""
 
 from __future__ import annotations
 

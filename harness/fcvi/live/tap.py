@@ -1,4 +1,4 @@
-"""What passes an interface, for commands that read captures: they read it from standard input, and never hold the socket.
+"""Hands over what passes an interface, for commands that read captures: they read standard input, and never hold the socket.
 
 Three processes share the work. The tap opens the interface, gives up every privilege and writes pcapng into a pipe and into the
 ring. The reader is confined as for any capture. The command's own process waits for both and keeps files of the ring.

@@ -1,4 +1,4 @@
-"""What holds after every letter of every word, whatever came before it, for every conforming device."""
+"""Checks what holds after every letter of every word, whatever came before it, for every conforming device."""
 
 from __future__ import annotations
 

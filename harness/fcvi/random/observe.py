@@ -1,4 +1,4 @@
-"""What a device does after a letter, in words that leave out what it chooses for itself (handles, identifiers, order)."""
+"""Puts into words what a device does after a letter, that leave out what it chooses for itself (handles, identifiers, order)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a difference means: the standard forbids it, permits it, or somebody has to look.
+"""Says what a difference means: the standard forbids it, permits it, or somebody has to look.
 
 ``breach``: codec or monitor find what the recorded device did not do wrong, or the case that was recorded fails on this device.
 ``permitted``: the standard leaves it to the device. That is so for the fields below, for the order of what belongs to several

@@ -1,4 +1,4 @@
-"""What the device did otherwise than was recorded."""
+"""Finds what the device did otherwise than was recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What answers a device that asks for a link service of which the recording knows nothing.
+"""Holds what answers a device that asks for a link service of which the recording knows nothing.
 
 A port may register, ask for the other's names, or offer another FC-4 before it speaks FC-VI (E84). It waits for the answer,
 so that a replay without one would see nothing of it but silence.

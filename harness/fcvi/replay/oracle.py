@@ -1,4 +1,4 @@
-"""What codec and monitor say of the device's frames, then and now: a breach that was not there before is one of today.
+"""Compares what codec and monitor say of the device's frames, then and now: a breach that was not there before is one of today.
 
 The oracles see what the device saw. They judge each frame of the device as they do in a case (``fcvi.fc.tester``), so what
 they find can be held against the device whatever the recording was.

@@ -1,4 +1,4 @@
-"""What is played: the tester's actions and the device's answers, in the order in which they were recorded."""
+"""Holds what is played: the tester's actions and the device's answers, in the order in which they were recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sent which frame of a capture: the tester, whose side is played, or the device."""
+"""Finds who sent which frame of a capture: the tester, whose side is played, or the device."""
 
 from __future__ import annotations
 

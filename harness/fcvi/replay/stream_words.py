@@ -1,4 +1,4 @@
-"""What a device has said on its streams, so that two runs can be compared: the units of the draft, and not the cuts of TCP.
+"""Puts into words what a device has said on its streams, to compare two runs: units of the draft, no cuts of TCP.
 
 A device divides its messages and answers with NOPs as it likes (2.2.2.2.3, V20). What it must do alike is told here: the PDUs of
 the setup, whole messages in their order, what it has acknowledged in the end, and the ends of its connections.

@@ -1,4 +1,4 @@
-"""What may have made a device do what it did: guesses from the finding alone, the likeliest first.
+"""Guesses what may have made a device do what it did, from the finding alone, the likeliest first.
 
 They are said to be guesses wherever they are shown. Nothing of a verdict depends on them.
 """

@@ -1,4 +1,4 @@
-"""What changed between two runs, from their report.json files."""
+"""Finds what changed between two runs, from their report.json files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a case did not pass, put so that nobody needs the source of the suite: the same for every format of the report.
+"""Tells why a case did not pass, put so that nobody needs the source of the suite: the same for every format of the report.
 
 ``groups`` sorts what did not pass by its cause; ``explain`` says of one result what the case is for, what the tester did
 wrong on purpose, what the standard demands, what was seen, what may have caused it, and how to see it again.

@@ -1,4 +1,4 @@
-"""What a job of GitHub shows of a run: annotations of the job, and a summary in Markdown.
+"""Writes what a job of GitHub shows of a run: annotations of the job, and a summary in Markdown.
 
 Both are made from ``report.json``. What a device or a lab says is hostile: it can neither end an annotation nor begin a command of
 the runner, and no mark of Markdown or HTML in it has an effect.

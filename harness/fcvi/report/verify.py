@@ -1,4 +1,4 @@
-"""Whether the files of a certification are what was certified, and whether what was certified is true.
+"""Finds out whether the files of a certification are what was certified, and whether what was certified is true.
 
 Everything that is derived is made again and compared, byte for byte: every case is judged again from its evidence, against the list
 of cases that the PICS makes applicable. A hash is never believed because it stands beside the file. What nobody signed can be made

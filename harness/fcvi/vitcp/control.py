@@ -1,4 +1,4 @@
-"""Whether a device speaks the profile of a run at all: what a case asks before it accuses one that has not shown it.
+"""Tries whether a device speaks the profile of a run at all: what a case asks before it accuses one that has not shown it.
 
 A device whose numbers are another profile's refuses, or does not understand, what the tester sends. That is no breach of
 the draft, which has no numbers (V02 to V06). So a device is accused only when it has sent a Connect Request on a TCP

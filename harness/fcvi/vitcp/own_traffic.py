@@ -1,4 +1,4 @@
-"""What the tester sends is held against the draft as well: who breaks it itself cannot accuse a device of what follows.
+"""Holds what the tester sends against the draft as well: who breaks it itself cannot accuse a device of what follows.
 
 The monitor of captures follows both directions of a stream. What the tester had received when it sent is known here exactly.
 """

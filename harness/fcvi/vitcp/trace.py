@@ -1,4 +1,4 @@
-"""How what crosses a stream is written into captures and put into words."""
+"""Writes what crosses a stream into captures, and puts it into words."""
 
 from __future__ import annotations
 

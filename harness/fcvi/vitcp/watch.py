@@ -1,4 +1,4 @@
-"""What the PDUs of the DUT say against what the suite has told it to do, and the messages that they make, of one stream.
+"""Follows what the PDUs of the DUT say against what the suite has told it to do, and the messages that they make, of one stream.
 
 What a PDU or a stream breaks by itself codec and monitor find (monitor.py). What a device may do in two ways is reported with the
 erratum that tolerates both.

@@ -1,4 +1,4 @@
-"""Which edition of FC-VI a capture is of: `fcvi lint` and `fcvi decode` find out, and judge nobody by the other one's tables."""
+"""Tests which edition of FC-VI a capture is of: `fcvi lint` and `fcvi decode` find out, and judge nobody by the other's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the capture point made of frames is told once, and no port and no link is judged by it."""
+"""Tests that what the capture point made of frames is told once, and no port and no link is judged by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What engineers capture: every wrapping, what is cut off, lost or foreign. Nothing of it is green without having been judged."""
+"""Tests what engineers capture: every wrapping, what is cut off, lost or foreign. None of it is green unjudged."""
 
 from __future__ import annotations
 

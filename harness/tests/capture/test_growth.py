@@ -1,4 +1,4 @@
-"""What a reader of strangers' text costs grows with the text, and no faster: doubled input costs less than three times as much."""
+"""Tests that a reader of strangers' text costs no more than its length: doubled input costs less than three times as much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trace keeps of a device that was let work for no time."""
+"""Tests what a trace keeps of a device that was let work for no time."""
 
 from __future__ import annotations
 

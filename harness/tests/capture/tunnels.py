@@ -1,4 +1,4 @@
-"""What wraps an Ethernet frame or an IP packet on its way, built from the tables of the standards alone."""
+"""Builds what wraps an Ethernet frame or an IP packet on its way, from the tables of the standards alone."""
 
 from __future__ import annotations
 

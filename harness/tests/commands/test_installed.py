@@ -1,4 +1,4 @@
-"""What is installed is whole: links that lead somewhere, commands that run, a manual page for each program.
+"""Tests that what is installed is whole: links that lead somewhere, commands that run, a manual page for each program.
 
 ``harness/check_install.sh`` installs into a scratch directory and names it in FCVI_INSTALLED.
 """

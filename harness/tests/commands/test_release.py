@@ -1,4 +1,4 @@
-"""What a release brings along: the bill of materials, and shared libraries that say which of their kind they are."""
+"""Tests what a release brings along: the bill of materials, and shared libraries that say which of their kind they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may be a client of fcvi-agent, and what happens to those who may not."""
+"""Tests who may be a client of fcvi-agent, and what happens to those who may not."""
 
 from __future__ import annotations
 

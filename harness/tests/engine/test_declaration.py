@@ -1,4 +1,4 @@
-"""What a lab declares: PICS and their review, PIXIT, known deviations."""
+"""Tests what a lab declares: PICS and their review, PIXIT, known deviations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a signal ends what is done: at once, and behind what is to be done whole."""
+"""Tests when a signal ends what is done: at once, and behind what is to be done whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the suite itself took of the time that a timer of the device ran."""
+"""Tests what the suite itself took of the time that a timer of the device ran."""
 
 from __future__ import annotations
 

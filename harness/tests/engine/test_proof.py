@@ -1,4 +1,4 @@
-"""What the primitives of a case compare is recorded with its place, and nothing is when nobody asks."""
+"""Tests that what the primitives of a case compare is recorded with its place, and nothing is when nobody asks."""
 
 from __future__ import annotations
 

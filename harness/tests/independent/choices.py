@@ -1,4 +1,4 @@
-"""What the standard leaves to an implementation: every choice, its values and why they are legal."""
+"""Says what the standard leaves to an implementation: every choice, its values and why they are legal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the independent endpoints share of their choices: how a table of them is written, and the values in force."""
+"""Holds what the independent endpoints share of their choices: how a table of them is written, and the values in force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells that the suite's own host is busy: tasks that wait for a processor, and processors that a machine has not got."""
+"""Tests what tells that the suite's own host is busy: tasks that wait for a processor, and processors that are taken away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who opens an interface as root on somebody's behalf becomes that somebody."""
+"""Tests that who opens an interface as root on somebody's behalf becomes that somebody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page must hold to be usable by everybody, checked on its structure."""
+"""Checks what a page must hold to be usable by everybody, on its structure."""
 
 from __future__ import annotations
 

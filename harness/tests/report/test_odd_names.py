@@ -1,4 +1,4 @@
-"""What a file is called, or a port calls itself, harms nobody who reads the output with another program."""
+"""Tests that what a file is called, or a port calls itself, harms nobody who reads the output with another program."""
 
 from __future__ import annotations
 

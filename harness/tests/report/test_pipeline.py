@@ -1,4 +1,4 @@
-"""What a pipeline reads: TAP with prove, JUnit and SARIF against their schemas, shards, baselines, quarantine, templates."""
+"""Tests what a pipeline reads: TAP with prove, JUnit and SARIF against their schemas, shards, baselines, quarantine, templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read: names of files, times, colour, addresses in words; and the SARIF of what lint finds."""
+"""Tests what people read: names of files, times, colour, addresses in words; and the SARIF of what lint finds."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Whether a device keeps to the DUT protocol, before any case runs (``fcvi dut check``)."""
+"""Tries whether a device keeps to the DUT protocol, before any case runs (``fcvi dut check``)."""

@@ -1,4 +1,4 @@
-"""What the handles of VIPL stand for."""
+"""Holds what the handles of VIPL stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the texts leave to the provider (the errata A.. name each choice), and the named sets of choices that all conform."""
+"""Says what the texts leave to the provider (the errata A.. name each choice), and the named sets of choices that all conform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both ends share: time and memory; and the calls on NICs, tags, regions and queries (G 3.1, 3.4, 3.7)."""
+"""Holds what both ends share: time and memory; and the calls on NICs, tags, regions and queries (G 3.1, 3.4, 3.7)."""
 
 from __future__ import annotations
 

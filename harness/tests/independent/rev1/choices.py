@@ -1,4 +1,4 @@
-"""What Rev 1.0, or an entry of its errata, leaves to an implementation: every choice, its values and why they are legal."""
+"""Says what Rev 1.0, or an entry of its errata, leaves to an implementation: every choice, its values and why they are legal."""
 
 from __future__ import annotations
 

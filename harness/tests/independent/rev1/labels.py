@@ -1,4 +1,4 @@
-"""Which requirements of the catalogue each fault breaks; looked up when everything else was written.
+"""Says which requirements of the catalogue each fault breaks; looked up when everything else was written.
 
 REV1- ids are rows of the draft, FCVI- ids rows of 2007 that hold for the draft as well (`conformance/rev1/holds.tsv`).
 """

@@ -1,4 +1,4 @@
-"""What the tests of the model stand on: an agent in this process, and two QPs that are connected."""
+"""Holds what the tests of the model stand on: an agent in this process, and two QPs that are connected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the calls of all kinds share."""
+"""Holds what the calls of all kinds share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the specification demands of a provider, tried on the model: a sound one passes in every legal variant, a faulty one fails.
+"""Tries on the model what the specification demands of a provider: a sound one passes in every legal variant, a faulty one fails.
 
 Each check is written from a clause; none of them is a case of the suite, and none looks into the model.
 """

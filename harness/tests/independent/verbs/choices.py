@@ -1,4 +1,4 @@
-"""What the specification, or an erratum of the suite, lets a provider choose. The first value is the default."""
+"""Says what the specification, or an erratum of the suite, lets a provider choose. The first value is the default."""
 
 from __future__ import annotations
 

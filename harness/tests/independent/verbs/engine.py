@@ -1,4 +1,4 @@
-"""What is done next, and what is done later."""
+"""Decides what is done next, and what is done later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What incoming messages do (8.1.2, 8.2.2, 8.3.3; Figures 8 to 11)."""
+"""Says what incoming messages do (8.1.2, 8.2.2, 8.3.3; Figures 8 to 11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which check sees which fault, as it was found last; the tests try it first, and then the others."""
+"""Says which check sees which fault, as it was found last; the tests try it first, and then the others."""
 
 from typing import Dict
 

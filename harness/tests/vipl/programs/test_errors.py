@@ -1,4 +1,4 @@
-"""What a program is told when a Connection is not to be had or is lost: one table for every wire (implementer.md shows it)."""
+"""Tests what a program is told when a Connection is not to be had or is lost: one table for every wire (implementer.md)."""
 
 from __future__ import annotations
 

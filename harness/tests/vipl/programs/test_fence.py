@@ -1,4 +1,4 @@
-"""What a fenced Send tells the other process of is in the memory of its sender before the Send goes out."""
+"""Tests that what a fenced Send tells the other process of is in the memory of its sender before the Send goes out."""
 
 from __future__ import annotations
 
