@@ -11,8 +11,8 @@ from fcvi.engine.upper_tester import Call
 from conformance.vipl.steps.declare import LEVELS, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, CLIENT, CONNECTED, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, ask_waiting, best_level, connect,
-    in_error, need_level, nodes, null, pair, request, stale, transfer,
+    BAD, CLIENT, CONNECTED, ERROR, IDLE, NOT_DONE, OK, PENDING, SIZE, STATE, TIMEOUT, Node, Vi, alive, ask_waiting, best_level,
+    connect, in_error, need_level, nodes, null, pair, request, stale, transfer,
 )  # fmt: skip
 
 NO_MATCH, REJECT = "VIP_NO_MATCH", "VIP_REJECT"
@@ -96,12 +96,16 @@ def wait_timeout(t: Calls) -> None:
 def accept_not_idle(t: Calls) -> None:
     """A VI in Pending, Connected or Error cannot accept; the same request is then accepted by an Idle one."""
     one, other = nodes(t)
-    p = pair(t, ends=(one, other))
+    p, broken = pair(t, ends=(one, other)), pair(t, ends=(one, other))
     busy = other.vi(p.level)
     blocked, its = request(busy, one, "33" * 16)
     fresh = one.vi(p.level)
     asking, conn = request(fresh, other, "44" * 16)
-    for vi, what in ((busy, "Pending"), (p.b, "Connected")):
+    not_idle = [(busy, "Pending"), (p.b, "Connected")]
+    broken.b.send(broken.dst.part(0, 8), Control=3)  # an operation that there is not, which ends a reliable connection
+    if broken.level != UD and broken.b.becomes(ERROR):
+        not_idle.append((broken.b, "in Error"))
+    for vi, what in not_idle:
         t.codes("G3.3.2-01", f"VipConnectAccept with a VI that is {what}", other.code("VipConnectAccept", conn=conn, vi=vi.vi),
                 STATE)
     t.require(not asking.done, "G3.3.2-01", "the client of a failed accept", "returned", "waits")

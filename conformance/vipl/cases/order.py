@@ -135,7 +135,7 @@ def fence(t: Calls) -> None:
         places = [0, 2048][: 1 + round_ % 2]  # one Read, or two
         for at in places:
             p.a.rdma("read", p.dst.remote(), p.back.part(at, 20000), at={"mem": mine.mem, "offset": at})
-        p.a.send(p.src.part(0, 8), fence=True)
+        p.a.send(p.src.part(0, 8), fence=True, **({"immediate": 7} if round_ > 2 else {}))
         got = p.b.reap("Recv", 5 * t.settle_us)
         t.require(got.good, "G5.2-11", "a fenced Send", got, "arrives")
         words = [int.from_bytes(mine.read(at + _STATUS, 4), "little") for at in places]
@@ -307,12 +307,17 @@ def threadsafe(t: Calls, safe: bool = True) -> Pair:
     return pair(t, ends=(one, other))
 
 
-@vipl("T1", "Done beside a Wait that blocks", "G3.5.2-05 G3.5.5-03 G3.5.6-04 G3.5.7-03", errata="A109",
-      variants=[Variant("recv", {"what": "recv"}), Variant("cq", {"what": "cq"}), Variant("flush", {"what": "flush"})])  # fmt: skip
+@vipl("T1", "Done beside a Wait that blocks", "G2.3-05 G3.5.2-05 G3.5.5-03 G3.5.6-04 G3.5.7-03", errata="A109",
+      variants=[Variant(what, {"what": what}) for what in ("recv", "cq", "flush", "waits")])  # fmt: skip
 def done_beside_wait(t: Calls) -> None:
-    """VipSendDone, VipRecvDone and VipCQDone answer at once though another thread waits; a flush ends the Wait."""
+    """VipSendDone, VipRecvDone and VipCQDone answer at once though another thread waits; a flush ends the Wait. Of two Waits each
+    gets a Descriptor of its own."""
     p = threadsafe(t)
     what = t.params["what"]
+    if what == "waits":
+        two_waits(t, p)
+        alive(t)
+        return
     if what == "cq":
         cq = p.a.node.cq(8)
         waiting = p.a.node.start("VipCQWait", cq=cq, Timeout=3_000_000, thread=1)
@@ -345,6 +350,21 @@ def done_beside_wait(t: Calls) -> None:
         got = waiting.result().get("DescriptorPtr") or {}
         t.require(got.get("descriptor") == number, "G3.5.6-04", "its Descriptor", got, "the one that was posted")
     alive(t)
+
+
+def two_waits(t: Calls, p: Pair) -> None:
+    """Two threads wait at one queue: each completion ends one Wait, with its Descriptor."""
+    numbers = [p.a.recv(p.back.part(64 * i, 32)) for i in range(2)]
+    waits = [p.a.node.start("VipRecvWait", vi=p.a.vi, Timeout=None, thread=1 + i) for i in range(2)]
+    t.wait(50_000)
+    for count in (1, 2):
+        message(p)
+        t.until(lambda: sum(call.done for call in waits) >= count, 2 * t.settle_us)  # noqa: B023
+        t.wait(t.quiet_us // 2)
+        ended = [call for call in waits if call.done]
+        t.require(len(ended) == count, "G3.5.6-04", f"Waits that {count} completions ended", len(ended), count)
+    back = sorted(str((call.result().get("DescriptorPtr") or {}).get("descriptor")) for call in ended)
+    t.require(back == sorted(map(str, numbers)), "G2.3-05", "the Descriptors of two Waits", back, "each once")
 
 
 def many_calls(t: Calls, calls: list[Any], row: str) -> None:

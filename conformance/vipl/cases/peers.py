@@ -56,7 +56,8 @@ def peer_timeout(t: Calls) -> None:
 @vipl("C26", "VipConnectPeerDone before, during and after", "S5.2-02 G3.3-05 G3.3.6-01 G3.3.6-04 G3.3.7-01 G3.3.7-02",
       applies="peer_to_peer", variants=[Variant("met", {"met": True}), Variant("alone", {"met": False})])  # fmt: skip
 def peer_done(t: Calls) -> None:
-    """VIP_NOT_DONE while the request waits, then VIP_SUCCESS at both, or VIP_TIMEOUT and Idle; a receive waits on."""
+    """VIP_NOT_DONE while the request waits, then VIP_SUCCESS at both, or VIP_TIMEOUT and Idle; a receive waits on. The next request
+    of that VI has an outcome of its own."""
     one, other = nodes(t)
     vi, peer = one.vi(best_level(one)), other.vi(best_level(one))
     vi.recv(one.mem(64).part())
@@ -76,6 +77,9 @@ def peer_done(t: Calls) -> None:
                 TIMEOUT)  # fmt: skip
         t.require(vi.becomes(IDLE), "G3.3.6-04", "the state after the timeout", vi.state(), IDLE)
         t.require(vi.done("Recv").code == NOT_DONE, "S5.2-02", "a receive posted before", "came back", "stays queued")
+        meet(vi, other), meet(peer, one)
+        for v in (vi, peer):
+            t.codes("G3.3-05", "VipConnectPeerDone of the next request", outcome(t, v, "G3.3-05", 5 * t.settle_us), OK)
     alive(t)
 
 

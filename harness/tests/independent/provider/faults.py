@@ -455,5 +455,9 @@ FAULTS: dict[str, Fault] = {
     "closed-nic-calls": Fault("G3.1.2-02", "VIPL.E7*", told.closed_nic_calls),
     "last-registration-first": Fault("G3.5.11-02", "VIPL.N6/before", told.last_registration_first),
     "regions-of-any-nic": Fault("S3.1-01", "VIPL.C34", kept.regions_of_any_nic),
+    "accepts-in-error": Fault("G3.3.2-01", "VIPL.C14", kept.accepts_in_error),
+    "old-outcome": Fault("G3.3-05", "VIPL.C26/alone", kept.old_outcome),
+    "immediate-unfenced": Fault("S6.3.1.2-01", "VIPL.O4/rd", kept.immediate_unfenced, "reads-last"),
+    "two-waits-one-descriptor": Fault("G2.3-05", "VIPL.T1/waits", told.two_waits_one_descriptor),
     "passes-a-short-receive": Fault("G5.2-25", "VIPL.X6/rd-one", kept.passes_a_short_receive),
 }

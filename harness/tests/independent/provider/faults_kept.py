@@ -246,3 +246,35 @@ def regions_of_any_nic(agent: Any) -> None:
         return call
     for name in ("region", "deregister", "set_region"):
         setattr(world, name, of_the_owner(getattr(world, name)))
+
+
+def accepts_in_error(agent: Any) -> None:
+    """A VI in Error accepts a request."""
+    real = agent.connecting.accept
+
+    def accept(conn: Any, vi: Any) -> Any:
+        vi.state = c.IDLE if vi.state == c.ERROR else vi.state
+        return real(conn, vi)
+    agent.connecting.accept = accept
+
+
+def old_outcome(agent: Any) -> None:
+    """The outcome of a VI's first peer request is told for the later ones, too."""
+    real, first = agent.connecting.peer_done, dict[int, str]()
+
+    def done(vi: Any) -> str:
+        code: str = real(vi)
+        return code if code in (c.NOT_DONE, c.STATE) else first.setdefault(id(vi), code)
+    agent.connecting.peer_done = done
+
+
+def immediate_unfenced(agent: Any) -> None:
+    """The fence of what carries Immediate Data counts for nothing."""
+    real = agent.transfer.read
+
+    def read(vi: Any, work: Any, sending: bool) -> Any:
+        form = real(vi, work, sending)
+        if form is not None and sending and form.control & c.CONTROL_IMMEDIATE:
+            form.control &= ~c.CONTROL_FENCE
+        return form
+    agent.transfer.read = read

@@ -115,3 +115,22 @@ def last_registration_first(agent: Any) -> None:
             cq.handlers.rotate(1)
         real(cq)
     agent.transfer.serve = serve
+
+
+def two_waits_one_descriptor(agent: Any) -> None:
+    """A completion ends every Wait on its queue, each with the same Descriptor."""
+    done, waiting = agent.transfer.done, dict[int, list[list[Any]]]()
+
+    def wait(vi: Any, queue: Any, seconds: Any) -> Steps[Any]:
+        if queue.cq is not None:
+            return c.RESOURCE, None
+        mine: list[Any] = []
+        waiting.setdefault(id(queue), []).append(mine)
+        yield from agent.world.until(lambda: vi.gone or not queue.work or bool(queue.work[0].status) or bool(mine), seconds)
+        waiting[id(queue)].remove(mine)
+        code, va = mine[0] if mine else (c.PARAMETER, None) if vi.gone else done(vi, queue)
+        if va is not None and not mine:
+            for other in waiting[id(queue)]:
+                other.append((code, va))
+        return (c.TIMEOUT if code == c.NOT_DONE else code), va
+    agent.transfer.wait = wait
