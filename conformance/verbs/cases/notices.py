@@ -64,7 +64,7 @@ _KINDS = ["receive", "send", "write", "read"]
 
 
 @verbs(75, "Arming", "8.2.5-01..02 8.2.5-05 8.2.5-09..11 8.2.5-14", errata="B40",
-       variants=[*each("kind", _KINDS), *each("what", ["both-ways", "five-times", "two-cqs", "stay"])])  # fmt: skip
+       variants=[*each("kind", _KINDS), *each("what", ["both-ways", "five-times", "two-cqs", "two-qps", "stay"])])  # fmt: skip
 def arming(t: Verbs) -> None:
     """Each kind of completion raises the event of an armed CQ, once however often it was armed; the WCs stay where they are."""
     one, _ = nodes(t)
@@ -74,7 +74,8 @@ def arming(t: Verbs) -> None:
     if "kind" in t.params:
         of_kind(t, one, handler, t.params["kind"])
     else:
-        {"both-ways": both_ways, "five-times": five_times, "two-cqs": two_cqs, "stay": stay}[t.params["what"]](t)
+        what = {"both-ways": both_ways, "five-times": five_times, "two-cqs": two_cqs, "two-qps": two_qps, "stay": stay}
+        what[t.params["what"]](t)
     alive(t)
 
 
@@ -156,6 +157,25 @@ def two_cqs(t: Verbs) -> None:
         t.require(seen == own, "8.2.5-02", "the event on the channel of a CQ", seen, f"cq {own}")
         stray = event_of(other, handlers[1 - k], t.quiet_us // 2) if k else None
         t.require(stray is None, "8.2.5-02", "an event on the channel of another CQ", stray, "none")
+
+
+def two_qps(t: Verbs) -> None:
+    """A CQ of two QPs: a completion of either raises the event."""
+    one, other = nodes(t)
+    handler = other.handler()
+    p = armed_pair(t, handler)
+    cq = p.b.recv_cq
+    q = Pair(one.qp(), other.qp(recv_cq=cq), one.mem(4096), other.mem(4096))
+    q.b.idle()
+    first = q.b.recv(q.mb.sge(0, 8))
+    connect(q.a, q.b)
+    start(q, first)
+    for which, of in enumerate((q, p, q)):
+        arm(t, cq)
+        wrs = send(of)
+        seen = event_of(other, handler, t.bound_us)
+        t.require(seen == cq.cq, "8.2.5-09", f"event {which + 1} of a CQ that two QPs have", seen, f"cq {cq.cq}")
+        good(wrs, "6.2.2-04", "a Send")
 
 
 def stay(t: Verbs) -> None:

@@ -105,8 +105,8 @@ def one_ends(t: Verbs) -> None:
     alive(t)
 
 
-@verbs(53, "The limit of an SRQ", "6.3-12 6.3.8-01..07 8.3.1-03", applies=SRQ, errata="B26 B27",
-       variants=each("what", ["passed", "again", "rearmed", "above", "below"]))  # fmt: skip
+@verbs(53, "The limit of an SRQ", "6.3-12 6.3.8-01..07 8.3.1-03 9.2.4.2-01", applies=SRQ, errata="B26 B27",
+       variants=each("what", ["passed", "again", "rearmed", "above", "below", "zero"]))  # fmt: skip
 def limit(t: Verbs) -> None:
     """One event for each arming, when fewer Receives are left than the limit, and nothing else comes of it."""
     what = t.params["what"]
@@ -123,6 +123,14 @@ def limit(t: Verbs) -> None:
         for value in (12, 12, 6):
             armed(t, s, value, "6.3.8-06")
         crosses(t, s, p, 6, 1, "6.3.8-06", "6.3.8-05")
+    elif what == "zero":
+        armed(t, s, 8, "6.3.8-01")
+        if not s.arm(0):
+            t.skip("a limit cannot be taken back, and no text says that it can")
+        t.require(s.told().get("limit") == 0, "9.2.4.2-01", "the limit behind a change to zero", s.told(), 0)
+        s.serves(p, 16, "6.3.8-02")
+        t.wait(t.quiet_us // 2)
+        t.require(not s.limits(), "6.3.8-03", "limit events of a limit of zero", len(s.limits()), "none")
     elif what == "above":
         armed(t, s, 8, "6.3.8-01")
         before = s.told()

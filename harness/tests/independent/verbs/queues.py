@@ -198,6 +198,8 @@ class Cq:
                 return
         if fault == "event-lost-when-not-empty" and len(self.items) > 1:
             return
+        if fault == "event-not-for-second-qp" and cqe.qp in self.users[1:]:
+            return
         self._event()
         if fault == "event-twice":
             self._event()
@@ -269,6 +271,8 @@ class Srq:
 
     def arm(self, limit: int) -> None:
         """Set the limit, and arm its event (6.3.8)."""
+        if self.armed and not limit and self.model.fault == "srq-limit-zero-ignored":
+            return
         again = self.limit and self.model.fault == "srq-limit-arms-once"
         self.limit, self.armed = limit, bool(limit) and not again
         if self.armed and self.model.choose.limit_below == "arming" and len(self.queue.items) < limit:
