@@ -81,7 +81,8 @@ _KEYS = {"previous": 0xFF, "next": 1, "low-bit": 0x81, "far": 0x5A}  # added to 
        "5.2-03 7.2-01 7.2-03..04 7.2.2-01 7.9-07 7.10.1-01 7.10.2-01..02 7.10.2-07 7.10.2-09 7.10.2-15..16 7.10.2-18 7.10.4-03 "
        "7.10.4.1-02 7.10.6.2-03 8.1.2.3.1-01 8.2.2.1-02 9.2.6.7-01", applies=MW, errata="B53 B54 B64 B65", variants=[
            *product(each("what", ["new"]), each("op", ["write", "read"])),
-           *each("what", ["numbers", "bound", "rebound", "many", "overlapping", "bind-then-send", "independent"]),
+           *each("what", ["numbers", "bound", "rebound", "shorter", "weaker", "many", "overlapping", "bind-then-send",
+                          "independent"]),
            *product(each("what", ["key"]), each("key", _KEYS)),
            *product(each("what", ["bounds"]), each("side", {"before": -1, "beyond": 37})),
            *product(each("what", ["deallocated"]), each("state", ["new", "bound", "invalid"])),
@@ -102,6 +103,8 @@ def life(t: Verbs) -> None:
         in_order(t, p, mem)
     elif what == "rebound":
         rebound(t, p, mem)
+    elif what in ("shorter", "weaker"):
+        bound_to_less(t, p, mem, what == "weaker")
     elif what == "many":
         many(t, p, mem)
     elif what == "overlapping":
@@ -189,6 +192,20 @@ def rebound(t: Verbs, p: Pair, mem: Mem) -> None:
     t.require(mem.untouched(), "7.10.4-03", "the region that the window had before", "changed", "as it was")
     if first.rkey != second.rkey:
         denied(t, p, "write", mem.remote(0, rkey=first.rkey), "7.10.2-16", "a write by the STag of the bind before", region=mem)
+
+
+def bound_to_less(t: Verbs, p: Pair, mem: Mem, weaker: bool) -> None:
+    """Bound, released, bound to the same region with fewer bytes or fewer rights: what the first bind gave is refused."""
+    mw, first = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
+    allowed(t, p, "write", seen(mem, first.rkey, mem.va), "7.10.2-01")
+    if not released(t, p.b, mw, first.rkey):
+        t.skip("windows cannot be made Invalid without being deallocated (B64)")
+    second = bind(p.b, mw, mem, 0, 1024, access=(REMOTE_READ,) if weaker else BOTH)
+    if not t.require(second.good, "7.10.4-03", "binding a window that was made Invalid", second.status, OK):
+        return
+    row, at = ("7.10.2-11", 0) if weaker else ("7.10.2-09", 2048)
+    denied(t, p, "write", mem.remote(at, rkey=second.rkey), row, "a write that the first bind allowed", region=mem)
+    t.require(mem.untouched(at, 256), row, "memory that the second bind does not give", "changed", "as it was")
 
 
 def many(t: Verbs, p: Pair, mem: Mem) -> None:

@@ -56,7 +56,8 @@ def must(t: Verbs, call: Call, what: str) -> None:
 
 
 @verbs(70, "Regions that are registered anew", "7.3.2.3-01..05 7.3.2.3-07..10", errata="B34 B53 B54 B61", variants=[
-    *each("what", ["access", "domain", "translation", "everything", "failed", "window", "often", "loop", "posted", "domain-local"],
+    *each("what", ["access", "domain", "translation", "shorter", "everything", "failed", "window", "often", "loop", "posted",
+                   "domain-local"],
           {"failed": IWARP, "window": MW, "loop": MT})])  # fmt: skip
 def reregister(t: Verbs) -> None:
     """What the call names is changed and what it does not name stays; the old place and the old STag serve no more."""
@@ -95,6 +96,11 @@ def reregister(t: Verbs) -> None:
         must(t, call, "reregistering a region with other memory")
         allowed(t, p, "write", fresh, "7.3.2.3-05")
         denied(t, p, "write", {"addr": hex64(old.va), "rkey": mem.rkey}, "7.3.2.3-05", "a write to the old place", region=old)
+    elif what == "shorter":
+        must(t, again(mem, ["TRANSLATION"], mem=mem.mem, offset=mem.offset, length=1024), "reregistering a part of a region")
+        allowed(t, p, "write", mem, "7.3.2.3-05")
+        denied(t, p, "write", mem.remote(2048), "7.3.2.3-05", "a write behind a region that was made shorter", region=mem)
+        t.require(mem.untouched(2048, 256), "7.3.2.3-05", "memory behind a region that was made shorter", "changed", "as it was")
     elif what == "failed":
         failed(t, p, mem)
     elif what == "often":

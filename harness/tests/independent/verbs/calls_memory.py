@@ -76,6 +76,7 @@ class MemoryCalls(Caller):
         if flags & 4 and fault != "rereg-keeps-rights":
             region.rights = rights | region.rights & 32
         if moved and fault != "rereg-keeps-place":
+            length = max(length, region.length) if fault == "rereg-keeps-length" else length
             region.place(memory, offset, length, 0 if region.rights & 32 else memory.va + offset)
         region.valid = fault != "rereg-leaves-invalid"
         return {"lkey": region.lkey, "rkey": region.rkey, "code": 0}

@@ -71,6 +71,7 @@ class Window:
         self.qp: Optional["Qp"] = None
         self.start = self.base = self.length = self.rights = 0
         self.first: Optional[Region] = None  # that it was bound to, for a fault
+        self.most_rights = self.most_length = 0  # that it had, for faults
 
     def loose(self) -> None:
         """Invalid, and bound to nothing."""
@@ -312,6 +313,10 @@ class Stags:
             window.first = window.first or bind["mr"]
             window.region, window.start = window.first, window.first.base + bind["addr"] - bind["mr"].base
         window.rights = bind["access"] & ANY_REMOTE
+        if fault == "window-keeps-its-rights":
+            window.rights = window.most_rights = window.rights | window.most_rights
+        elif fault == "window-keeps-its-bounds":
+            window.length = window.most_length = max(window.length, window.most_length)
         if fault == "window-write-implied":
             window.rights |= REMOTE_WRITE
         bind["mr"].windows.append(window)
