@@ -7,25 +7,26 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Iterable, Mapping, Sequence
+from types import CodeType
+from typing import Iterator, Sequence
 
 from fcvi.fc import codec
 from fcvi.engine.case import CaseInfo, load_cases
 
-from fcvi.engine.catalogue import Requirement, load_decided_by, load_errata, load_requirements
+from fcvi.engine.catalogue import load_errata, load_requirements
 from fcvi.engine.protocol import Protocol, registered
-from fcvi.engine.scenario import FAILING_LEVELS
 
-from . import gen_book, gen_calls, gen_editions, gen_index, register_all
-from .claims import named_by_checks, unnamed
+from . import gen_book, gen_editions, gen_index, register_all
 from .gen_book import Book
+from .proofs.claims import failing_levels
 from .standing import Known
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 MONITOR = HERE / "monitor/src"
+_LACKS = re.compile(r"two processes")
 TARGET = ROOT / "CONFORMANCE.md"
 
 
@@ -61,76 +62,45 @@ def unknown_names(cases: list[CaseInfo]) -> list[str]:
     return wrong + [f"case {c.id} names {e}" for c in cases for e in c.errata if e not in errata]
 
 
-@dataclass(frozen=True)
-class Ways:
-    """What names each requirement."""
-
-    codec: set[str]
-    monitor: Mapping[str, list[str]]
-    checks: Mapping[str, list[str]]  # cases with a check that names it
-    decided: Mapping[str, list[str]]  # cases that list it and have a check that decides it
-
-    def how(self, r: Requirement) -> list[str]:
-        """Each way in words."""
-        found = ["codec"] if r.id in self.codec else []
-        if r.id in self.monitor:
-            found.append(f"monitor ({', '.join(self.monitor[r.id])})")
-        if r.id in self.checks:
-            found.append("check of " + _some(self.checks[r.id]))
-        elif r.id in self.decided:
-            by = ", ".join(load_decided_by()[r.id].by)
-            found.append(f"decided by checks of {by} in " + _some(self.decided[r.id]))
-        return found
-
-
 def _some(cases: list[str], most: int = 12) -> str:
     return ", ".join(cases[:most]) + (f" and {len(cases) - most} more cases" if len(cases) > most else "")
 
 
-def ways(cases: list[CaseInfo], named: Mapping[str, set[str]], known: set[str]) -> Ways:
-    """Of one standard: known are its requirements. named: what the checks of each case name (claims)."""
-    checks: dict[str, list[str]] = {}
-    decided: dict[str, list[str]] = {}
-    table = load_decided_by()
-    for case in cases:
-        for ident in sorted(known & named[case.id] & set(case.requirements)):
-            checks.setdefault(ident, []).append(case.id)
-        for ident in case.requirements:
-            if ident not in named[case.id] and ident in table:
-                decided.setdefault(ident, []).append(case.id)
-    for ident in sorted(known & set().union(*(named[c.id] for c in cases)) - set(checks)):  # no case lists it: a check all the same
-        checks[ident] = [c.id for c in cases if ident in named[c.id]]
-    in_monitor = {r: f for r, f in monitor_requirements().items() if r in known}
-    return Ways(codec_requirements(known), in_monitor, checks, decided)
-
-
-def not_tested(every: Ways, requirements: Iterable[Requirement]) -> list[Requirement]:
-    """Testable `shall` rows that nothing names."""
-    return [r for r in requirements if r.testable and r.level == "shall" and not every.how(r)]
-
-
-def books(named: Mapping[str, set[str]]) -> list[Book]:
-    """The five books, in the order of the index. named: what the checks of each case of FC-VI name (claims)."""
+def books() -> list[Book]:
+    """The five books, in the order of the index."""
     every = {protocol.book: protocol for protocol in registered()}
-    return [_of_2007(every["fcvi"], named), *(_of_cases(every[name]) for name in ("rev1", "vitcp", "vipl", "verbs"))]
+    return [_of_2007(every["fcvi"]), *(_of_cases(every[name]) for name in ("rev1", "vitcp", "vipl", "verbs"))]
 
 
-def _of_2007(protocol: Protocol, named: Mapping[str, set[str]]) -> Book:
-    requirements, cases = load_requirements([protocol]), load_cases([protocol])
-    ways_ = ways(cases, named, {r.id for r in requirements})
-    known = Known({r.id: ways_.how(r) for r in requirements})
-    note = (
-        "A case may list only what a check in it names, what codec or monitor name, or what `decided_by.tsv` says such a check "
-        "decides. `make faults` runs the devices of the bank."
-    )
-    return Book(protocol, requirements, cases, known, note, lambda: gen_editions.render(protocol))
+def _of_2007(protocol: Protocol) -> Book:
+    book = _of_cases(protocol)
+    looked = {ident: list(words) for ident, words in book.known.looked.items()}
+    in_codec, in_monitor = codec_requirements({r.id for r in book.requirements}), monitor_requirements()
+    for r in book.requirements:
+        words = ["codec"] * (r.id in in_codec) + [f"monitor ({', '.join(in_monitor[r.id])})" for _ in [0] if r.id in in_monitor]
+        looked[r.id] = words + looked.get(r.id, [])
+    return replace(book, known=replace(book.known, looked=looked), more=lambda: gen_editions.render(protocol))
 
 
 _NOTES = {
+    "fcvi": "`make faults` runs the devices of the bank.",
     "rev1": "The rows of this edition alone; those of 2007 that hold here stand in the page of `fcvi`.",
     "vipl": "`S` is the VI Architecture, `G` the Developer's Guide.",
     "verbs": "Rows whose condition does not hold for a provider are not judged.",
 }
+
+
+def _is_idle(case: CaseInfo) -> bool:
+    """Whether the case needs something that no call can bring about: an injector, or a second process."""
+    return "fault" in case.tags or any(_LACKS.search(text) for text in _texts(case.body.__code__))
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _texts(constant)
+        elif isinstance(constant, str):
+            yield constant
 
 
 def _of_cases(protocol: Protocol) -> Book:
@@ -141,12 +111,11 @@ def _of_cases(protocol: Protocol) -> Book:
     idle: dict[str, list[str]] = {}
     for case in cases:
         for ident in case.requirements:
-            (idle if gen_calls.idle(case) else looked).setdefault(ident, []).append(case.id)
+            (idle if _is_idle(case) else looked).setdefault(ident, []).append(case.id)
     words = {ident: [_some(found)] for ident, found in looked.items()}
     for ident, found in idle.items():
         words.setdefault(ident, []).append(f"with an injector or a second process: {_some(found)}")
-    failing = frozenset({"shall", "may"}) if protocol.book == "verbs" else FAILING_LEVELS  # errata of verbs, 7
-    known = Known(words, failing)
+    known = Known(words, failing_levels(protocol))
     return Book(protocol, own, cases, known, _NOTES.get(protocol.book, ""))
 
 
@@ -161,14 +130,11 @@ def main(argv: list[str]) -> int:
     register_all()
     cases = load_cases()
     wrong = [f"{words}, which does not exist" for words in unknown_names(cases)]
-    named = named_by_checks(cases)
-    on_every_frame = codec_requirements({r.id for r in load_requirements()}) | set(monitor_requirements())
-    wrong += unnamed(cases, named, on_every_frame) + gen_calls.unnamed() + gen_calls.unnamed(gen_calls.VERBS)
     for words in wrong:
         print(f"gen_conformance: {words}", file=sys.stderr)
     if wrong:
         return 1
-    written = documents(books(named))
+    written = documents(books())
     if "--check" not in argv:
         for path, text in written.items():
             path.write_text(text, encoding="utf-8")

@@ -61,9 +61,9 @@ def summary(player: Player, checks: Sequence[Check]) -> str:
         share = 100 * counts["named"] / (len(chosen) or 1)
         told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         lines.append(f"  {words}: {len(chosen)}, {told}; {share:.1f} % named")
-    chosen_ones = Counter(o.verdict for check in checks for o in check.choices)
-    told = ", ".join(f"{count} {verdict}" for verdict, count in chosen_ones.most_common()) or "none"
-    lines.append(f"  devices that take what a check lets pass: {told}")
+    taking = {(o.variant, o.device): "accused" if o.named else o.verdict for check in checks for o in check.choices}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in Counter(taking.values()).most_common()) or "none"
+    lines.append(f"  devices that take what a check lets pass: {len(taking)}: {told}")
     named = {ident for check in checks for o in check.outcomes for ident in o.named}
     lines.append(f"  requirements by which a device was failed: {len(named)}")
     return "\n".join(lines)
@@ -89,7 +89,7 @@ def open_checks(player: Player, checks: Sequence[Check]) -> list[str]:
         f"{check.place} {check.primitive} {check.subject} {check.requirement}: accuses {one.device} in {one.variant}"
         for check in checks
         for one in check.choices
-        if one.verdict == "named" and (check.step, CHOICE, check.subject, check.requirement) not in reasons
+        if one.named and (check.step, CHOICE, check.subject, check.requirement) not in reasons
     ]
 
 

@@ -23,6 +23,7 @@ from fcvi.engine.upper_tester import Call
 from .breaks import Break
 from .conditions import Condition, here
 from .layer import DIGIT, Path, member_of
+from .parts import COMES, Aspect
 
 _STATES = {
     "State": tuple(f"VIP_STATE_{name}" for name in ("IDLE", "CONNECT_PENDING", "CONNECTED", "ERROR")),
@@ -45,7 +46,6 @@ _NUMBERS = frozenset(("nic", "vi", "mem", "conn", "ptag", "cq", "qp", "pd", "mr"
 NAMES = frozenset(("value", "handle", "va", "qp_num", "lkey", "rkey"))
 #: Numbers of a request that say how much.
 _SIZES = frozenset(("length", "Length", "entries", "sq_size", "rq_size", "size", "limit", "max_rd_atomic", "max_dest_rd_atomic"))
-COMES = "it comes"  # the aspect of a check that something comes at all
 _TURNS = (16, 6, 3)  # of each answer in turn: what was read last is the surest
 _FIRST = 24  # devices before those of calls that are under way
 _TOKEN = re.compile(r"[\w.-]+")
@@ -100,12 +100,9 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Aspect(proof.Record):
-    """One thing that a check compares. aspect: the part of its condition, or COMES. gone: the providers at which what it is about
-    does not come. read, earlier, waiting: the calls that it may be about, with which of their method each is."""
+class OfCalls(Aspect):
+    """read, earlier, waiting: the calls that it may be about, with which of their method each is."""
 
-    aspect: str = ""
-    gone: tuple[Break, ...] = ()
     read: Numbered = ()
     earlier: Numbered = ()
     waiting: Numbered = ()
@@ -165,12 +162,16 @@ class Reader(proof.Recorder):
         record, found = self.records.pop(), here()
         parts = found.parts if found is not None else ()
         gone = tuple(dict.fromkeys(self._gone(found))) if found is not None and record.place else ()
-        aspects = [(part.words, () if part.arrives else gone) for part in parts] or [("", ())]
+        ways = [found.passing(part) for part in parts] if found is not None else []
+        aspects = [(part.words, () if part.arrives else gone, *way) for part, way in zip(parts, ways)] or [("", (), None, ())]
         if gone and not any(part.arrives for part in parts):
-            aspects.append((COMES, gone))
+            aspects.append((COMES, gone, None, ()))
         of_record = {one.name: getattr(record, one.name) for one in fields(record)}
-        for words_of, lost in aspects:
-            self.records.append(Aspect(**of_record, aspect=words_of, gone=lost, read=told[0], earlier=told[1], waiting=told[2]))
+        for words_of, lost, seen, passing in aspects:
+            self.records.append(OfCalls(
+                **of_record, aspect=words_of, gone=lost, seen=seen, passing=passing, read=told[0], earlier=told[1],
+                waiting=told[2],
+            ))  # fmt: skip
 
     def _numbered(self, calls: Iterable[Call]) -> Numbered:
         return tuple((nth[0], call) for call in calls for nth in [self.ordinal(call.method, call)] if nth)
@@ -210,7 +211,7 @@ def _inside(things: Iterable[Any], depth: int) -> Iterator[Any]:
 
 def providers(record: proof.Record) -> list[Break]:
     """Each provider of a check that a Reader has noted, the surest first."""
-    assert isinstance(record, Aspect)
+    assert isinstance(record, OfCalls)
     if record.aspect == COMES:
         return list(record.gone)
     last, earlier, waiting = (_answers(calls) for calls in (record.read, record.earlier, record.waiting))
@@ -238,12 +239,18 @@ def _members_of(of: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Mappi
 
 
 def others_that_pass(record: proof.Record) -> Iterator[Break]:
-    """The providers that return another code of those that pass: it is the last that was read."""
+    """The providers that return another code of those that pass, or have another state: it is the last that was read."""
+    if not isinstance(record, OfCalls) or record.aspect == COMES or not record.place:
+        return  # what is looked at in every case says only what a code can be
     passing = {code for words in record.wanted for code in str(words).split() if code.startswith("VIP_")}
-    for answer in _answers(record.read[:1]) if isinstance(record, Aspect) and record.aspect != COMES else ():
+    for answer in _answers(record.read[:1]):
         code = answer.result.get("return")
         for other in sorted(passing - {code}) if code in passing else ():
             yield _answer(answer, ("return",), other)
+    for answer in _answers(record.read) if isinstance(record.seen, str) else ():
+        for name in ("return", *_STATES):
+            if answer.result.get(name) == record.seen:
+                yield from (_answer(answer, (name,), other) for other in record.passing if isinstance(other, str))
 
 
 def _answers(calls: Numbered) -> list[Answer]:
@@ -517,4 +524,4 @@ def _others(path: Path, value: Any) -> Iterator[Any]:
         yield 0x5A5A5A5A
 
 
-__all__ = ["Answer", "Aspect", "COMES", "Reader", "devices", "notifications", "others_that_pass", "providers"]
+__all__ = ["Answer", "OfCalls", "Reader", "devices", "notifications", "others_that_pass", "providers"]

@@ -28,10 +28,10 @@ from conformance.vitcp.book import PROTOCOL as VITCP
 from .answers import Reader, notifications, others_that_pass, providers
 from .breaks import Break
 from .calls import BrokenCalls
-from .conditions import Judge
 from .derive import choices, devices, everywhere
 from .frames import HEADER_FIELDS, BrokenPort, fields_of_1999, fields_of_2007
 from .layer import Layer, Server
+from .parts import Parted
 from .streams import BrokenStreams, names_of
 
 #: Gives the device with one thing broken, or as it is; it may be the same each time.
@@ -79,11 +79,7 @@ class Book:
 
     def recorder(self) -> proof.Recorder:
         """What notes the checks."""
-        return proof.Recorder()
-
-    def judge(self) -> Optional[Judge]:
-        """What notes which part of a condition a broken device breaks; None where its requirement says enough."""
-        return None
+        return Parted()
 
     def cases(self) -> Sequence[CaseInfo]:
         """All of them."""
@@ -195,14 +191,15 @@ def _by_hand_2007(name: str) -> RefDut:
 
 @functools.cache
 def _faults_2007() -> Mapping[str, tuple[Any, tuple[str, ...], tuple[str, ...]]]:
-    """The devices of the bank that were written for a case, and those of the far side: fault, rows that it breaks, variants."""
+    """The devices of the bank, and those of the far side: fault, rows that it breaks, and the variants that it was written for."""
     table, far = (import_module(f"conformance.tests.{module}") for module in ("bank.table", "faults_far"))
-    found = {entry.name: (entry.fault, entry.breaks, entry.cases) for entry in table.bank() if entry.cases}
+    found = {entry.name: (entry.fault, entry.breaks, entry.cases) for entry in table.bank()}
     return {**found, **{f"far:{one.name}": (one, (one.requirement,), (one.case,)) for one in far.FAULTS}}
 
 
 def _bank_2007() -> Sequence[Banked]:
-    return [Banked(Break("fault", name), row, where) for name, (_, rows, where) in _faults_2007().items() for row in rows]
+    every = _faults_2007().items()
+    return [Banked(Break("fault", name), row, where) for name, (_, rows, where) in every if where for row in rows]
 
 
 def _by_hand_1999(name: str) -> RefDut:
@@ -272,9 +269,6 @@ class CallBook(Book):
 
     def recorder(self) -> proof.Recorder:
         return Reader()
-
-    def judge(self) -> Judge:
-        return Judge()
 
     def kind_of(self, variant: Variant) -> str:
         """The first word: a level, an operation."""

@@ -14,12 +14,13 @@ OF_CALLS = frozenset(("ahead", "answer", "answer-from", "asked", "asked-from", "
 class Break:
     """The one thing that a device does otherwise than the reference device.
 
-    verb: "out" (a message that it sends), "say" (one that nobody asked for), "reply" (one that is said at once when this many were
-    heard), "deaf" (what it does not hear), "ret" (the code of a call), "never", "early" and "ignore" (when a call returns, and
-    whether anything is done), "member" (of an answer, from that call on), "done" (a completion), "error" (a callback), "state" (a
-    notification), "tell" (one of these though nothing happened), "stream" (of VI/TCP), "config" (its timers) or "timer" (what it
-    tells of them). kind: of message, the method, or the queue. nth: which of that kind, counted from 1; () is each. what: what
-    becomes of it. value: what that needs: times are microseconds.
+    verb: "out" (a message that it sends), "say" (one that nobody asked for), "upon" (when this one is heard a Descriptor completes,
+    or a message is said), "reply" (one that is said at once when this many were heard), "deaf" (what it does not hear), "ret" (the
+    code of a call), "never", "early" and "ignore" (when a call returns, and whether anything is done), "member" (of an answer, from
+    that call on), "done" (a completion), "error" (a callback), "state" (a notification), "tell" (one of these though nothing
+    happened), "stream" (of VI/TCP), "config" (its timers) or "timer" (what it tells of them). kind: of message, the method, or the
+    queue. nth: which of that kind, counted from 1; () is each. what: what becomes of it. value: what that needs: times are
+    microseconds.
 
     Of a provider of calls (layer.py): "answer" (the member ``what`` of an answer is another; value: JSON), "asked" (a member of a
     request is taken for another), both with "-from" also later, where it would be as it was then; "nothing" (from this answer on
@@ -39,7 +40,7 @@ class Break:
         """In the words of a table: four, with "-" for nothing."""
         which = self.kind.replace(" ", "~") + (f"#{','.join(map(str, self.nth))}" if self.nth else "")
         value = ">".join(self.value) if isinstance(self.value, tuple) else "-" if self.value is None else str(self.value)
-        return f"{self.verb} {which} {self.what or '-'} {value}"
+        return f"{self.verb} {which} {self.what.replace(' ', '~') or '-'} {value}"
 
     def since(self, verb: str, kind: str, number: int) -> bool:
         """Whether it is about this one of a kind as one of those from the first on."""
@@ -49,7 +50,9 @@ class Break:
         """Whether it is about this one of a kind."""
         if self.verb != verb or self.kind != kind:
             return False
-        return number >= self.nth[0] if self.what == "drop-from-here" else not self.nth or number in self.nth
+        if self.what == "drop-from-here" or self.what.endswith("+"):
+            return number >= self.nth[0]
+        return not self.nth or number in self.nth
 
 
 def understand(words: str) -> Break:
@@ -62,7 +65,7 @@ def understand(words: str) -> Break:
         before, _, after = told.partition(">")
         told = (before, after)
     numbers = tuple(map(int, nth.split(","))) if nth else ()
-    return Break(verb, kind.replace("~", " "), numbers, "" if what == "-" else what, told)
+    return Break(verb, kind.replace("~", " "), numbers, "" if what == "-" else what.replace("~", " "), told)
 
 
 __all__ = ["Break", "OF_CALLS", "understand"]

@@ -11,6 +11,7 @@ from .breaks import Break
 
 _DONE, _ERROR = "VIP_STATUS_DONE", "VIP_STATUS_TRANSPORT_ERROR"
 
+_COMPLETIONS = ("good", "bad", "heard")
 _NOBODY = 0x7FFF  # the number of a connection that there is not
 
 
@@ -22,15 +23,28 @@ class BrokenCalls(RefDut):
     def __init__(self, spec: str, edition: str = "2007") -> None:
         self.counts: dict[str, int] = {}
         self.later: list[tuple[int, Callable[[], None]]] = []  # what is due, and when
-        self._vi = 0
-        self._before: dict[str, Any] = {}  # the last answer that was right
+        self.forget()
         super().__init__(spec, edition)
+
+    def forget(self) -> None:
+        """Of a run everything."""
+        self.counts.clear()
+        self.later.clear()
+        self._vi = 0
+        self._before: Optional[Reply] = None  # the last answer that was right
+        self._posted: dict[int, list[dict[str, Any]]] = {}  # buffers of receive Descriptors, by VI
+        self._delivered: dict[int, bytes] = {}  # the Message that was delivered first
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         kind, broken = self.heard_as(method, params), self.broken
         number = self.count(f"in {kind}")
+        upon = broken.what if broken is not None and broken.concerns("upon", kind, number) else ""
+        if upon and upon not in _COMPLETIONS:
+            self.does(upon)
         if broken is None or not broken.concerns("deaf", kind, number):
             super().notify(method, params)
+        if upon in _COMPLETIONS:
+            self._completes(upon)
 
     def heard_as(self, method: str, params: dict[str, Any]) -> str:
         """The kind of what comes in, which is counted."""
@@ -44,9 +58,7 @@ class BrokenCalls(RefDut):
     # ---- calls ----
 
     def reset(self, config: dict[str, Any]) -> None:
-        self.counts.clear()
-        self.later.clear()
-        self._vi, self._before = 0, {}
+        self.forget()
         if self.broken is not None and self.broken.verb == "config":
             config = {**config, self.broken.kind: int(config[self.broken.kind]) * _number(self.broken) // 100}
         super().reset(config)
@@ -68,9 +80,22 @@ class BrokenCalls(RefDut):
         elif broken.kind == "error":
             self._tell("error", {"vi": self._vi, "code": "VIP_ERROR_CONN_LOST"})
         else:
-            status = [_DONE] if broken.what == "good" else [_DONE, _ERROR]
-            told = {"vi": self._vi, "queue": broken.kind, "status": status, "length": 0, "immediate": None}
-            self._tell("completion", told)
+            self._completes(broken.what, broken.kind)
+
+    def _completes(self, what: str, queue: str = "recv") -> None:
+        """A Descriptor completes of no cause: good, bad, or with the Message that was heard last."""
+        told = {"vi": self._vi, "queue": queue, "status": [_DONE] if what != "bad" else [_DONE, _ERROR], "length": 0,
+                "immediate": None}  # fmt: skip
+        data = self.heard() if what == "heard" else None
+        if data is not None and self._posted.get(self._vi):
+            buffer = self._posted[self._vi].pop(0)
+            super().request("mem.write", {"mem": buffer["mem"], "offset": buffer.get("offset", 0), "hex": data.hex()})
+            told["length"] = len(data)
+        self._tell("completion", told)
+
+    def heard(self) -> Optional[bytes]:
+        """The bytes of the Send that was heard last."""
+        return None
 
     def _tell(self, method: str, params: dict[str, Any]) -> None:
         self.inbox.append(Notification(method, params, self.now_us, self.now_us))
@@ -84,6 +109,10 @@ class BrokenCalls(RefDut):
             return reply
         if method == "VipCreateVi":
             self._vi = int(reply.result.get("vi", self._vi))
+        elif method == "VipPostRecv" and params["descriptor"].get("segments"):
+            self._posted.setdefault(int(params["vi"]), []).append(params["descriptor"]["segments"][0])
+        if broken.concerns("upon", method, number):
+            self.does(broken.what)
         if broken.concerns("never", method, number):
             return Reply(method)
         if broken.concerns("early", method, number) and not reply.done:
@@ -96,8 +125,9 @@ class BrokenCalls(RefDut):
         """Alter the answer, as soon as there is one."""
         broken = self.broken
         assert broken is not None
-        if (number not in broken.nth) if broken.verb == "ret" else (broken.nth and number < broken.nth[0]):
-            self._before = reply.result
+        once = broken.verb == "ret" or broken.what.endswith("!")
+        if (number not in broken.nth) if once else (broken.nth and number < broken.nth[0]):
+            self._before = reply
             return
         if reply.done:
             self._alter(reply)
@@ -122,10 +152,13 @@ class BrokenCalls(RefDut):
             return
         if broken.verb == "ret":
             reply.result = {**reply.result, "return": broken.value}
-        elif broken.value == "before":
-            reply.result = {**reply.result, **{name: value for name, value in self._before.items() if name == broken.what}}
-        elif broken.what in reply.result:
-            reply.result = {**reply.result, broken.what: _altered(reply.result[broken.what], broken.value)}
+            return
+        name = broken.what.rstrip("!")
+        if broken.value == "before":
+            before = self._before.result if self._before is not None else {}
+            reply.result = {**reply.result, **{one: value for one, value in before.items() if one == name}}
+        elif name in reply.result:
+            reply.result = {**reply.result, name: _altered(reply.result[name], broken.value)}
 
     # ---- time ----
 
@@ -152,12 +185,31 @@ class BrokenCalls(RefDut):
         if method not in ("completion", "error", "state"):
             super()._emit(method, params)
             return
+        if method == "completion" and params["queue"] == "recv":
+            params = self._took(params)
         verb, number = "done" if method == "completion" else method, self.count(f"told {method}")
         if broken is None or not broken.concerns(verb, method, number):
             super()._emit(method, params)
             return
         for told in _notified(broken, params):
             super()._emit(method, told)
+
+    def _took(self, params: dict[str, Any]) -> dict[str, Any]:
+        """A receive Descriptor has completed: keep what came first, or let it come once more in the place of this one."""
+        posted, broken, vi = self._posted.get(params["vi"]), self.broken, params["vi"]
+        if not posted or broken is None or broken.verb not in ("upon", "done"):
+            return params
+        buffer = posted.pop(0)
+        if any(name.endswith("_ERROR") for name in params["status"]):
+            return params
+        where = {"mem": buffer["mem"], "offset": buffer.get("offset", 0)}
+        if vi not in self._delivered:
+            read = RefDut.request(self, "mem.read", {**where, "length": params["length"]})
+            self._delivered[vi] = bytes.fromhex(read.result.get("hex", ""))
+        elif broken.what == "again" and broken.concerns("done", "completion", self.counts.get("told completion", 0) + 1):
+            RefDut.request(self, "mem.write", {**where, "hex": self._delivered[vi].hex()})
+            return {**params, "length": len(self._delivered[vi])}
+        return params
 
 
 def _number(broken: Break) -> int:
@@ -167,13 +219,15 @@ def _number(broken: Break) -> int:
 
 def _notified(broken: Break, params: dict[str, Any]) -> list[dict[str, Any]]:
     """What is told instead."""
-    if broken.what == "none":
-        return []
+    if broken.what in ("none", "again"):
+        return [params] if broken.what == "again" else []
     if broken.what == "twice":
         return [params, params]
     if broken.what in ("good", "bad"):
         rest = [name for name in params["status"] if not name.endswith("_ERROR") and name != _DONE]
         return [{**params, "status": [_DONE, *rest, *([] if broken.what == "good" else [_ERROR])]}]
+    if broken.what == "other":
+        return [{**params, "status": [*(name for name in params["status"] if name != _ERROR), "VIP_STATUS_PROTECTION_ERROR"]}]
     if broken.what == "undone":
         return [{**params, "status": [name for name in params["status"] if name != _DONE]}]
     if broken.what == "length":

@@ -27,11 +27,15 @@ class BrokenPort(BrokenCalls):
     def __init__(self, edition: str = "2007") -> None:
         self._number = codec.EDITION[edition] if edition != "2007" else 0
         self._heard = Heard(self._number)
+        self._begun: dict[str, bytes] = {}  # the first frame of each kind
+        self._joined, self._joining = bytearray(), -1  # payload and OX_ID of the Send that is heard
         super().__init__("broken", edition)
 
     def reset(self, config: dict[str, Any]) -> None:
         ports = [int(config["n_port_id"], 16), int(config["peer"]["n_port_id"], 16)]
         self._heard = Heard(self._number, ports[0], ports[1])
+        self._begun.clear()
+        self._joined.clear()
         super().reset(config)
 
     def heard_as(self, method: str, params: dict[str, Any]) -> str:
@@ -39,11 +43,27 @@ class BrokenPort(BrokenCalls):
             return method
         data = bytes.fromhex(params["hex"])
         self._heard.take(data, False)
-        return kind_of(codec.decode(data, edition=self._number))
+        view = codec.decode(data, edition=self._number)
+        kind = kind_of(view)
+        if kind == "SEND_RQST":  # the frames of one Message follow one another
+            if view.header("OX_ID") != self._joining:
+                self._joined.clear()
+            self._joining = view.header("OX_ID")
+            self._joined += data[view.payload_offset :]
+        return kind
+
+    def heard(self) -> Optional[bytes]:
+        return bytes(self._joined) if self._joined else None
 
     def said(self) -> None:
         assert self.broken is not None
-        data = made(self.broken.kind, self.broken.what, self._heard)
+        self._says(self.broken.kind, self.broken.what)
+
+    def does(self, what: str) -> None:
+        self._says(what, "")
+
+    def _says(self, kinds: str, where: str) -> None:
+        data = made(kinds, where, self._heard)
         if data is not None:
             self._send({"hex": data.hex(), "crc": "ok"})
 
@@ -59,24 +79,42 @@ class BrokenPort(BrokenCalls):
         view = codec.decode(data, edition=self._number)
         kind, broken = kind_of(view), self.broken
         self._heard.take(data, True)
-        if broken is None or not broken.concerns("out", kind, self.count(f"frame {kind}")):
+        self._begun.setdefault(kind, data)
+        number = self.count(f"frame {kind}")
+        if broken is None or not broken.concerns("out", kind, number):
             self._send(params)
+        elif broken.what == "split":
+            self._send({"hex": _edited(data, "FC", End_Sequence=0, Sequence_Initiative=0, Last_Sequence=0).hex(), "crc": "ok"})
+            self._send({"hex": _edited(data, "FC", SEQ_CNT=int(codec.get("FC", "SEQ_CNT", data)) + 1).hex(), "crc": "ok"})
         elif broken.what == "late":
             self.later.append((self.now_us + _value(broken), lambda: self._send(params)))
-        elif broken.what == "again":
-            self._send(params)
+        elif broken.what in ("again", "in-two"):
+            first = _edited(data, "FC", Sequence_Initiative=0, Last_Sequence=0) if broken.what == "in-two" else data
+            self._send({**params, "hex": first.hex()})
             self._send({**params, "hex": _once_more(data).hex()})
         elif not broken.what.startswith("drop"):
-            changed = edited(broken, view)
+            changed = self._on_exchange(data, str(broken.value)) if broken.what == "exchange<" else edited(broken, view)
             kept = params if changed[8:13] == data[8:13] else {"crc": "ok"}  # else the delimiters follow from the header
             self._send({**kept, "hex": changed.hex()})
+
+    def _on_exchange(self, data: bytes, kind: str) -> bytes:
+        """The frame on the Exchange of the device's first frame of this kind."""
+        of = self._begun.get(kind, data)
+        names = ("OX_ID", "RX_ID", "Exchange_Context")
+        return _edited(data, "FC", First_Sequence=0, **{name: int(codec.get("FC", name, of)) for name in names})
 
 
 def _once_more(data: bytes) -> bytes:
     """The frame as the next Sequence of its Exchange."""
+    count, ident = (int(codec.get("FC", name, data)) for name in ("SEQ_CNT", "SEQ_ID"))
+    return _edited(data, "FC", SEQ_CNT=count + 1, SEQ_ID=ident ^ 0x80)
+
+
+def _edited(data: bytes, structure: str, **values: int) -> bytes:
+    """The frame with these values in fields that begin with it."""
     buf = bytearray(data)
-    codec.put("FC", "SEQ_CNT", buf, int(codec.get("FC", "SEQ_CNT", data)) + 1)
-    codec.put("FC", "SEQ_ID", buf, int(codec.get("FC", "SEQ_ID", data)) ^ 0x80)
+    for name, value in values.items():
+        codec.put(structure, name, buf, value & 0xFFFF)
     return bytes(buf)
 
 
@@ -91,15 +129,23 @@ def edited(broken: Break, view: codec.Frame) -> bytes:
     elif broken.what == "payload-first":
         place = (view.payload_offset, 1, 7, 0) if len(buf) > view.payload_offset else None
     else:
-        place = find(view, broken.what.rstrip("=^"))
-    if place is None or place[0] + place[1] > len(buf):
+        place = find(view, broken.what.rstrip("=^+%"))
+    if broken.what.endswith("%") and place is not None:  # all its bytes, in the other order
+        end = place[0] + _width(view, broken.what.rstrip("%"))
+        buf[place[0] : end] = buf[place[0] : end][::-1]
+        return bytes(buf)
+    if place is None or place[0] < 0 or place[0] + place[1] > len(buf):
         return bytes(buf)
     byte, size, hi, lo = place
     mask = (1 << hi - lo + 1) - 1
     old = int.from_bytes(buf[byte : byte + size], "big")
     seen = old >> lo & mask
     value = _value(broken)
-    new = (seen ^ value if broken.what.endswith("^") or broken.value is None else value) & mask
+    if broken.what.endswith("+"):
+        value += seen
+    elif broken.what.endswith("^") or broken.value is None:
+        value ^= seen
+    new = value & mask
     buf[byte : byte + size] = (old & ~(mask << lo) | new << lo).to_bytes(size, "big")
     return bytes(buf)
 
@@ -119,6 +165,8 @@ def find(view: codec.Frame, name: str) -> Optional[Place]:
         field = next(f for f in codec.FIELDS["DH_REV1"].values() if view.where("DH", f.ident) == rev1.where(view, path))
         return byte, field.size, field.hi, field.lo
     base = {"FC": 0, "DH": view.dh_offset}.get(structure, view.payload_offset + BEGINS.get(structure, 0))
+    if structure not in ("FC", "DH"):  # a later frame of its IU goes on where the one before has ended
+        base -= view.header("Parameter") * view.header("Relative_Offset_Present")
     try:
         owner, ident, offset = codec.within(*_of_edition(view, structure, path))
     except KeyError:
@@ -128,6 +176,13 @@ def find(view: codec.Frame, name: str) -> Optional[Place]:
     if field.kind in ("blob", "nest"):  # its first byte stands for it
         return at, 1, 7, 0
     return at, field.size, field.hi, field.lo
+
+
+def _width(view: codec.Frame, name: str) -> int:
+    """The bytes of a field of the payload."""
+    structure, _, path = name.partition(".")
+    owner, ident, _ = codec.within(*_of_edition(view, structure, path))
+    return codec.FIELDS[owner][ident].size
 
 
 _DRAFT = {

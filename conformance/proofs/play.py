@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice, product, zip_longest
 from pathlib import Path
@@ -15,25 +14,24 @@ from fcvi.engine.protocol import judging_by
 from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
-from .answers import COMES, Aspect
 from .books import Banked, Book
 from .breaks import Break
+from .conditions import Judge
+from .parts import COMES, CONDITIONS, Aspect, is_absence
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 1
 #: In how many places a check is tried, a device of the bank, and what can be broken at all; and how much a variant may cost.
 _OCCASIONS, _PLACES, _SWEPT, _EFFORT = 4, 64, 300, 12000
+#: In so many other variants is a check tried, with so many devices, where none is named in the cheapest ones.
+_OTHERS, _SUREST = 6, 32
 #: The step of what is checked in every case, whatever it is about.
 EVERY_CASE = "every call and completion"
-#: What a check that compares a condition may be about is tried until one device is named.
-_ONE_IS_ENOUGH = frozenset(("require", "demand"))
 #: Verdicts, best first. tolerated: the requirement is named, with the erratum by which nobody fails.
 ORDER = ("named", "tolerated", "otherwise", "inconclusive", "error", "passes")
 
 #: What an absence is: such a device says nothing of a value that is compared.
 _ABSENT = frozenset(("never", "late", "nothing", "silent"))
-
-_NOTHING = proof.Record("", "", "", "", ())  # of an occasion that is kept for its variant alone
 
 Key = tuple[str, str, str, str]  # place, primitive, subject, requirement
 Name = tuple[str, str, str, str]  # step, primitive, subject, requirement
@@ -116,7 +114,7 @@ class Check:
     @property
     def is_part(self) -> bool:
         """Whether it is one of several things that a check of a condition compares."""
-        return self.primitive in _ONE_IS_ENOUGH and self.subject != ""
+        return self.primitive in CONDITIONS and self.subject != ""
 
     @property
     def part(self) -> Optional[Broken]:
@@ -127,7 +125,7 @@ class Check:
         """Whether a device can prove it: that something does not come says nothing of a value, and the other way round."""
         if self.subject == COMES:
             return device in self.gone
-        return not self.gone or device not in self.gone and device.verb not in _ABSENT
+        return not self.gone or device not in self.gone and device.verb not in _ABSENT and not is_absence(device)
 
     def add(self, occasion: Occasion) -> None:
         """Keep it, if it is one of the cheapest, with at most two of one case, and of one kind of its variants."""
@@ -178,7 +176,7 @@ def subject_of(record: proof.Record) -> str:
     """What is compared, where the check says it itself."""
     if isinstance(record, Aspect):
         return record.aspect
-    if record.primitive in _ONE_IS_ENOUGH or not record.sights:
+    if record.primitive in CONDITIONS or not record.sights:
         return ""
     first = record.sights[0]
     if record.primitive == "expect":
@@ -204,7 +202,8 @@ class Player:
         for one in (*shown, *book.bank()):
             self._bank.setdefault(one.requirement, []).append(one)
         self._explained = explained
-        self._shown = {one.check: one for one in shown if one.check is not None and book.judge() is not None}
+        self._shown = {one.check: one for one in shown if one.check is not None}
+        self._everywhere = [one for one in shown if one.check is None]
         self._shows: dict[Broken, list[Outcome]] = {}  # the devices that broke a part, of whichever check they were made
         self._by_ident: dict[str, tuple[CaseInfo, Variant]] = {}
         self._last: Optional[Dut] = None  # the device of the last run
@@ -238,6 +237,8 @@ class Player:
             for case, variant in self.variants(cases):
                 with proof.recording(self.book.recorder()) as recorder:
                     result = run_variant(dut, case, variant, self.pics, self._pixit, self.levels, SEED)
+                if result.verdict is Verdict.ERROR:
+                    raise RuntimeError(f"{case.variant_id(variant)} ends before it has made its checks: {result.reason}")
                 cost = len(result.frames) + len(result.log)
                 for record in recorder.records:
                     place = _relative(record.place)
@@ -246,7 +247,7 @@ class Player:
                     occasion = Occasion(case, variant, record, cost, self.book.kind_of(variant))
                     check.add(occasion)
                     if len(check.places) < _PLACES and check.part is not None:
-                        check.places.setdefault(occasion.ident, replace(occasion, record=_NOTHING))
+                        check.places.setdefault(occasion.ident, occasion)
                     check.gone |= set(record.gone) if isinstance(record, Aspect) else set()
                     known = {device for device, _ in check.banked}
                     fit = [b for b in self._bank.get(check.requirement, ()) if b.device not in known and b.shows_in(occasion.ident)]
@@ -254,11 +255,24 @@ class Player:
         dut.close()
         return [found[key] for key in sorted(found, key=_by_place)]
 
+    def checked(self, case: CaseInfo) -> set[str]:
+        """The requirements that the checks of a case are handed in a run of the reference device."""
+        found: set[str] = set()
+        with judging_by(self.book.protocol):
+            for _, variant in self.variants([case]):
+                found |= run_variant(self._with(None), case, variant, self.pics, self._pixit, self.levels, SEED).checked
+        return found
+
     def prove(self, check: Check) -> None:
-        """Play the devices of a check, at one occasion after the other until each of its aspects is named."""
-        late_us = 4 * self._pixit.late_us
+        """Play the devices of a check: those that break it, and those that take what it lets pass."""
         self._choose(check)
-        if self._is_shown(check):
+        self._prove(check)
+        check.choices += [o for o in check.outcomes if o.verdict == "tolerated" and not o.named][:1]
+
+    def _prove(self, check: Check) -> None:
+        """At one occasion after the other until each of its aspects is named."""
+        late_us = 4 * self._pixit.late_us
+        if check.primitive in CONDITIONS and self._is_shown(check):
             return
         for occasion in check.occasions[: _OCCASIONS if check.subject == COMES else self.book.occasions]:
             named = {aspect for aspect, verdict in check.aspects().items() if verdict == "named"}
@@ -266,7 +280,7 @@ class Player:
                 if aspect_of(check.primitive, device) in named or not check.takes(device):
                     continue
                 check.outcomes.append(self._play(check, occasion, device))
-                if check.primitive in _ONE_IS_ENOUGH and check.outcomes[-1].verdict == "named":
+                if check.primitive in CONDITIONS and check.outcomes[-1].verdict == "named":
                     return
             if check.verdict == "named":
                 return
@@ -279,7 +293,19 @@ class Player:
                 check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
                 return
         if check.verdict != "tolerated" and not (check.is_part and check.name in self._explained):
-            self._sweep(check)
+            self._elsewhere(check, late_us)
+            if check.verdict != "named":
+                self._sweep(check)
+
+    def _elsewhere(self, check: Check, late_us: int) -> None:
+        """The surest devices in other variants in which the check is made."""
+        others = [one for one in check.places.values() if all(one.ident != other.ident for other in check.occasions)]
+        for occasion in others[:: max(1, len(others) // _OTHERS)][:_OTHERS] if check.part is not None else ():
+            for device in islice(self.book.devices(occasion.record, late_us), _SUREST):
+                if check.takes(device):
+                    check.outcomes.append(self._play(check, occasion, device))
+                    if check.outcomes[-1].verdict == "named":
+                        return
 
     def _by_hand(self, check: Check) -> Iterator[tuple[Break, Occasion]]:
         """Devices made by hand for its requirement, in each variant in which the check is made."""
@@ -301,10 +327,13 @@ class Player:
 
     def _occasion(self, one: Banked, check: Check) -> Optional[Occasion]:
         """The variant of a device of the table, where it is none of those that are kept for the check."""
-        by_ident = {case.variant_id(variant): (case, variant) for case, variant in self.variants()} if not self._by_ident else {}
-        self._by_ident.update(by_ident)
-        found = self._by_ident.get(one.where[0])
+        found = self._named_variants().get(one.where[0])
         return None if found is None else replace(check.occasions[0], case=found[0], variant=found[1])
+
+    def _named_variants(self) -> Mapping[str, tuple[CaseInfo, Variant]]:
+        if not self._by_ident:
+            self._by_ident = {case.variant_id(variant): (case, variant) for case, variant in self.variants()}
+        return self._by_ident
 
     def sweep_fields(self, checks: Sequence[Check]) -> list[Outcome]:
         """Every field of each kind of message, altered once: what codec, monitor and the checks of a whole message say of it."""
@@ -325,10 +354,17 @@ class Player:
                     found.append(Outcome(device, occasion.ident, said, seen.failing, "finding"))
         return found
 
+    def _still(self, one: Banked) -> list[Outcome]:
+        """What comes now of a device that the table names for a requirement which no check of a case proves."""
+        case, variant = self._named_variants()[one.where[0]]
+        seen = self.seen(case, variant, one.device)
+        found = Outcome(one.device, one.where[0], "otherwise", seen.failing, "finding")
+        return [found] if one.requirement in seen.failing else []
+
     def sweep_bank(self, named: Container[str]) -> list[Outcome]:
         """The faults that were made by hand, each of a requirement that is not among these, in the cases that list it: a variant of
         each case in turn until it is failed by it."""
-        found: list[Outcome] = []
+        found = [o for one in self._everywhere if one.requirement not in named for o in self._still(one)]
         for one in self.book.bank():
             ident = one.requirement
             done = any(ident in outcome.named for outcome in found) or ident in named
@@ -345,7 +381,7 @@ class Player:
 
     def _choose(self, check: Check) -> None:
         """Play the devices that take what the check lets pass: it may not name them."""
-        for occasion in check.occasions[:1]:
+        for occasion in check.occasions:
             check.choices += [self._play(check, occasion, device) for device in self.book.choices(occasion.record)]
 
     def _sweep(self, check: Check) -> None:
@@ -375,13 +411,13 @@ class Player:
         """What the suite says of a device in a variant; None: of the port as it is."""
         dut = self._last = self._with(device)
         self.played += 1
-        judge = self.book.judge()
-        with judging_by(self.book.protocol), proof.recording(judge) if judge is not None else nullcontext():
+        judge = Judge()
+        with judging_by(self.book.protocol), proof.recording(judge):
             result = run_variant(dut, case, variant, self._pics_of(device), self._pixit, self.levels, SEED)
         if result.verdict is Verdict.ERROR:
             self._with(None).restart()
         noticed = {f.requirement: f.erratum is None for f in sorted(result.findings, key=lambda f: f.erratum is None)}
-        broken = sorted((_relative(place), row, part) for place, row, part in judge.broken) if judge is not None else []
+        broken = sorted((_relative(place), row, part) for place, row, part in judge.broken)
         seen = Seen(result.verdict, tuple(result.broken), noticed, frozenset(broken))
         for part in broken:
             if device is not None and seen.names(part[1], self.levels):

@@ -11,6 +11,7 @@ from .breaks import Break
 from .calls import BrokenCalls
 
 _ONE_PORT = 50_001  # of every connection that the device asks for
+_HEADER = 24  # bytes of every PDU
 _PIECE = 30_000  # most bytes of one notification
 #: byte and bytes of each field of a PDU; a field of one bit has its mask as well.
 FIELDS: dict[str, tuple[int, int, int]] = {
@@ -54,7 +55,7 @@ class BrokenStreams(BrokenCalls, StreamDut):
         self._ends: list[tuple[str, str, int]] = []
         self.counts = {}
         self.later = []
-        self._vi, self._before = 0, {}
+        self.forget()
         StreamDut.__init__(self)
 
     def reset(self, config: dict[str, Any]) -> None:
@@ -65,6 +66,7 @@ class BrokenStreams(BrokenCalls, StreamDut):
         self._ended.clear()
         self._through.clear()
         self._first = None
+        self._number = 0
         self._ends = [("from", config["host"][0], _ONE_PORT), ("to", config["peer"]["host"][0], config["port"])]
         super().reset(config)
 
@@ -123,6 +125,8 @@ class BrokenStreams(BrokenCalls, StreamDut):
         elif what == "opens":
             ends = {end: {"host": host, "port": port} for end, host, port in self._ends}
             self._out("stream.open", {"stream": "d99", **ends})
+        elif self._live:
+            self._says(what, self._live[-1])
 
     def _out(self, method: str, params: dict[str, Any]) -> None:
         if params.get("stream") in self._ended:
@@ -227,6 +231,9 @@ def edited(broken: Break, kind: int, pdu: bytes) -> bytes:
         begin = wire.least_length(kind)
         if len(buf) > begin:
             buf[begin if broken.what == "payload-first" else -1] ^= 1
+    elif broken.what == "header":  # and nothing else
+        buf[2:4] = _HEADER.to_bytes(2, "big")
+        del buf[_HEADER:]
     elif broken.what == "again":
         buf += _numbered(pdu, number_of(pdu) + 1) if kind in wire.MESSAGES else pdu
     elif broken.what.startswith("@"):

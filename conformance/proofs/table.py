@@ -130,8 +130,10 @@ def load(book: str) -> tuple[Proof, ...]:
 
 def shown(book: str) -> list[Banked]:
     """The devices that the table of a book names, each for the requirement and the variant that it was failed in."""
-    own = (proof for proof in load(book) if proof.device and proof.step != EVERYWHERE)
-    return [Banked(understand(proof.device), proof.requirement, (proof.variant,), proof.name) for proof in own]
+    named = (proof for proof in load(book) if proof.device)
+    return [
+        Banked(understand(p.device), p.requirement, (p.variant,), p.name if p.step != EVERYWHERE else None) for p in named
+    ]
 
 
 @functools.cache

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Callable, Sequence
 
 import pytest
 
-from conformance import claims
-from conformance.catalogue import DecidedBy, REQUIREMENTS, load_decided_by, load_on_every_frame, load_requirements
+from conformance.catalogue import REQUIREMENTS, load_on_every_frame, load_requirements
 from conformance.fcvi.cases import all_cases
-from conformance.gen_conformance import codec_requirements, monitor_requirements, not_tested, ways
+from conformance.gen_conformance import books, codec_requirements
+from conformance.proofs.books import BOOKS
+from conformance.proofs.claims import decides, rows_with_a_device, unnamed
+from conformance.proofs.play import Player
+from conformance.standing import OPEN
 
+from fcvi.engine.catalogue import load_decided_by, load_not_tested, proved_by
 from fcvi.fc import codec
 
-from .bank.judge import judge
-from .bank.table import bank
 from .first_written import unexplained
 
 KNOWN = {r.id: r for r in load_requirements()}
@@ -49,33 +52,55 @@ def test_an_added_row_and_a_changed_one_need_their_reason(tmp_path: Path) -> Non
         judged(was, changed + "FCVI-4.1-99\t\t\tIt is gone.\n")
 
 
-def test_a_claim_that_nothing_bears_out_is_found() -> None:
-    case = next(c for c in all_cases() if c.id == "5.3.2")
-    named = {case.id: claims.written_in(case)}
-    codec, monitor = codec_requirements(set(KNOWN)), set(monitor_requirements())
-    invented = replace(case, requirements=("FCVI-7.7.5-07",))
-    assert claims.unnamed([invented], named, codec | monitor) == ["case 5.3.2 lists FCVI-7.7.5-07, which no check of it names"]
-    assert claims.unnamed([replace(case, requirements=("FCVI-6.8.1-01",))], named, set()) == []
+def _some(every: Sequence[Any], name: Callable[[Any], str], one_in: int) -> list[Any]:
+    """One of so many, by their names, and the first where none is drawn."""
+    return [one for one in every if hashlib.sha256(name(one).encode()).digest()[0] % one_in == 0] or list(every[:1])
 
 
-def test_a_run_names_what_no_code_has_as_a_word() -> None:
-    cases = [c for c in all_cases() if c.id == "6.3"]
-    run, written = claims.checked_in_a_run(cases)["6.3"], claims.written_in(cases[0])
-    assert "FCVI-6.3.1-01" in run and "FCVI-6.3.2-02" in run  # made of a clause and a number
-    assert "FCVI-6.2.1-01" in run & written
+@pytest.mark.parametrize("one_in", [32, pytest.param(1, marks=pytest.mark.nightly)], ids=["some", "all"])
+@pytest.mark.parametrize("book", BOOKS)
+def test_a_case_lists_only_what_results_bear_out(book: str, one_in: int) -> None:
+    cases = _some(BOOKS[book].cases(), lambda case: str(case.id), one_in)
+    assert unnamed(Player(BOOKS[book]), cases) == []
 
 
-def test_what_decides_a_requirement_exists() -> None:
-    devices = {entry.name for entry in bank()}
-    for row in load_decided_by().values():
-        assert {row.id, *row.by} <= set(KNOWN) and row.id not in row.by and row.by, row
-        assert not row.device or row.device in devices, row
+@pytest.mark.parametrize("book,row", [("fcvi", "FCVI-9.9-99"), ("vipl", "VIPL-G9.9.9-99")])
+def test_a_claim_that_nothing_bears_out_is_found(book: str, row: str) -> None:
+    player = Player(BOOKS[book])
+    player.levels = {**player.levels, row: "shall"}
+    case = min(BOOKS[book].cases(), key=lambda one: len(one.variants))
+    assert unnamed(player, [replace(case, requirements=(*case.requirements, row))]) == [
+        f"case {case.id} lists {row}, which no check of it names"
+    ]
 
 
-def test_every_shall_is_tested() -> None:
-    cases = all_cases()
-    known = load_requirements()
-    assert [r.id for r in not_tested(ways(cases, claims.named_by_checks(cases), {r.id for r in known}), known)] == []
+@pytest.mark.parametrize("book", [name for name in BOOKS if rows_with_a_device(BOOKS[name].protocol)])
+def test_what_decides_a_row_exists(book: str) -> None:
+    protocol = BOOKS[book].protocol
+    known = {r.id for r in load_requirements([protocol])}
+    for row in load_decided_by([protocol]).values():
+        assert {row.id, *row.by} <= known and row.id not in row.by and row.by, row
+
+
+@pytest.mark.parametrize("one_in", [24, pytest.param(1, marks=pytest.mark.nightly)], ids=["some", "all"])
+@pytest.mark.parametrize("book", [name for name in BOOKS if rows_with_a_device(BOOKS[name].protocol)])
+def test_the_device_of_a_decided_row_fails_by_the_check_that_decides(book: str, one_in: int) -> None:
+    player, rows = Player(BOOKS[book]), rows_with_a_device(BOOKS[book].protocol)
+    chosen = _some(rows, lambda row: str(row.id), one_in)
+    assert [row for row in chosen if decides(player, row) is None] == []
+
+
+@pytest.mark.parametrize("book", BOOKS)
+def test_what_is_proved_has_no_reason_for_being_untested(book: str) -> None:
+    protocol = BOOKS[book].protocol
+    assert not load_not_tested([protocol]).keys() & (proved_by([protocol]).keys() | {r.id for r in rows_with_a_device(protocol)})
+
+
+def test_every_shall_is_proved_or_decided_or_has_its_reason() -> None:
+    for book in books():
+        found = book.standings()
+        rows = [r.id for r in book.requirements if r.level == "shall"]
+        assert [ident for ident in rows if found[ident].kind == OPEN and not found[ident].words] == [], book.protocol.book
 
 
 def test_what_the_codec_looks_at_in_every_frame_is_counted_where_no_case_lists_it() -> None:
@@ -84,12 +109,3 @@ def test_what_the_codec_looks_at_in_every_frame_is_counted_where_no_case_lists_i
     table = load_on_every_frame()
     assert set(table) == rows
     assert {iu for ius in table.values() for iu in ius} <= set(codec.IUS)
-
-
-ROWS = [row for row in load_decided_by().values() if row.device]
-
-
-@pytest.mark.parametrize("row", ROWS[:: 1 if os.environ.get("FCVI_ALL_DEVICES") else 23], ids=lambda row: row.id)
-def test_the_device_of_a_row_fails_by_a_check_of_it(row: DecidedBy) -> None:
-    entry = next(e for e in bank() if e.name == row.device)
-    assert row.id in entry.breaks and set(row.by) & set(judge(entry).named_instead)

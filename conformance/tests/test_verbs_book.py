@@ -13,7 +13,6 @@ from typing import Any, Iterator, Optional
 
 import pytest
 
-from conformance import gen_calls
 from conformance.proofs.table import load
 from conformance.verbs.book import PROTOCOL
 from conformance.verbs.cases import all_cases
@@ -87,10 +86,6 @@ def test_a_row_with_a_reason_is_proved_by_nothing_and_noted_by_a_case_for_its_er
     reasons, claimed = load_not_tested(_BOOK), {row for case in all_cases() for row in case.requirements}
     assert [row for row in claimed & set(reasons) if not re.search(r"\(B\d", reasons[row])] == []
     assert {proof.requirement for proof in load("verbs") if proof.device} & set(reasons) == set()
-
-
-def test_a_case_claims_only_what_its_code_names() -> None:
-    assert gen_calls.unnamed(gen_calls.VERBS) == []
 
 
 def test_a_covering_array_has_every_pair_of_values() -> None:

@@ -197,7 +197,8 @@ def _completes(t: Scenario, setup: Setup, message: Message, disturbance: Disturb
     forget(t, disturbance.exchange)
     if answered(t):
         answer(t, setup, Taken(message, disturbance.exchange, []))
-    expect_good(t, setup.vi, "send", "FCVI-6.2.1-01" if message.op == "send" else "FCVI-6.4.1-01")
+    whole_row = {"send": "FCVI-6.2.1-01", "rdma-write": "FCVI-6.4.1-01", "rdma-read": "FCVI-6.7.1-02"}[message.op]
+    expect_good(t, setup.vi, "send", whole_row)
 
 
 @case(
@@ -205,7 +206,7 @@ def _completes(t: Scenario, setup: Setup, message: Message, disturbance: Disturb
     "B.R8b",
     "Rule 8 b: busy where the Fabric does not keep order",
     clause="B.2.6.1 rule 8b",
-    requirements=["FCVI-B-R8b", "FCVI-6.2.1-01", "FCVI-6.4.1-01", "FCVI-8.4.2-e"],
+    requirements=["FCVI-B-R8b", "FCVI-6.2.1-01", "FCVI-6.4.1-01", "FCVI-6.6.1-01", "FCVI-6.7.1-02", "FCVI-8.4.2-e"],
     tags=["message", "class2"],
     applies="client or server",
     variants=_variants([("p-bsy", {"how": "P_BSY"}), ("f-bsy", {"how": "F_BSY"})], (OUT_OF_ORDER,)),
@@ -224,7 +225,7 @@ def busy_out_of_order(t: Scenario) -> None:
         _aftermath(t, setup, "FCVI-B-R8b")
         return
     first = disturbance.repeated()[0]
-    requirement = "FCVI-6.2.1-01" if message.op == "send" else "FCVI-6.4.1-01"
+    requirement = {"send": "FCVI-6.2.1-01", "rdma-write": "FCVI-6.4.1-01", "rdma-read": "FCVI-6.6.1-01"}[message.op]
     for what, seen, wanted in (("Device_Header", again[0].device_header, first.device_header),
                                ("payload", again[0].payload, first.payload)):  # fmt: skip
         t.require(seen == wanted, requirement, f"the frame that was sent again has another {what}", seen[:48].hex(),

@@ -147,7 +147,7 @@ def pending_without_resp3(t: Scenario) -> None:
         t.lose(first.rqst)
     expect_abts(t, first.exchange, first.rqst, "FCVI-8.5.3-a", accept=t.params["answer"] == "ba-acc")
     retry = expect_retry(t, first)
-    check_state(t, retry.vi, "pending", "FCVI-8.5.3-a2a")
+    check_state(t, retry.vi, "pending", "FCVI-8.5.3-a2a", stays=True)
     accept_request(t, retry)
     send_resp3(t, retry)
     t.settle()

@@ -206,11 +206,12 @@ def _emptied(t: Scenario, vi: int) -> bool:
 
 
 def check_state(
-    t: Scenario, vi: int, state: str, requirement: str, tolerated: Optional[Mapping[str, str]] = None
+    t: Scenario, vi: int, state: str, requirement: str, tolerated: Optional[Mapping[str, str]] = None, stays: bool = False
 ) -> None:
     """VipQueryVi reports this state. tolerated: other states, with the errata that allow them.
 
     No clause says what comes first, an IU or the state that goes with it: the state has the time of an answer to follow (E123).
+    stays: it is that from before, which nothing has to follow.
     """
     shown: list[str] = []
 
@@ -221,10 +222,10 @@ def check_state(
         shown[:] = [call.text("State")]
         return shown[0] == STATE[state]
 
-    t.owed(reached)
+    t.until(reached, 0 if stays else t.owed_us())
     seen = shown[0]
-    erratum = next((e for s, e in (tolerated or {}).items() if STATE[s] == seen), None)
-    t.require(seen == STATE[state], requirement, "the VI is in the wrong state", seen, STATE[state], erratum=erratum)
+    also = {STATE[other]: erratum for other, erratum in (tolerated or {}).items()}
+    t.require(seen == STATE[state], requirement, "the VI is in the wrong state", seen, STATE[state], tolerated=also)
 
 
 def connection_lost(t: Scenario, vi: int, requirement: str) -> None:

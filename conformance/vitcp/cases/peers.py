@@ -53,9 +53,9 @@ def _accept(t: Scenario, stream: Stream, ce: wire.CeHeader) -> None:
     t.settle()
 
 
-def _done(t: Scenario, vi: int, requirement: str, wanted: str = "VIP_SUCCESS") -> None:
+def _done(t: Scenario, vi: int, requirement: str) -> None:
     call = t.start("VipConnectPeerWait", vi=vi)
-    t.finish(call, requirement, returns=wanted)
+    t.finish(call, requirement, returns="VIP_SUCCESS")
 
 
 def _works(t: Scenario, vi: int, stream: Stream) -> None:
@@ -153,10 +153,12 @@ def not_there(t: Scenario) -> None:
     start, count = t.now_us, t.params["answers"]
     timeout_us = _TIMEOUT_US if count is None else _LONG_US
     _request(t, vi, timeout_us)
+    wait = t.start("VipConnectPeerWait", vi=vi) if count is None else None
     attempts = 0
     while count is None or attempts < int(count):
         left = start + timeout_us - t.now_us
-        if not t.until(lambda: bool(t.tester.opened), max(left, 0)):
+        t.until(lambda: bool(t.tester.opened) or wait is not None and wait.done, max(left, 0))
+        if not t.tester.opened:
             break
         stream = t.tester.opened.popleft()
         if count is None:
@@ -173,7 +175,8 @@ def not_there(t: Scenario) -> None:
     if count is None:
         t.require(attempts <= 100 * _TIMEOUT_US // 1_000_000, "VITCP-4-04", "attempts follow too fast", attempts,
                   "100 a second", erratum="V33")
-        _done(t, vi, "VITCP-4-05", "VIP_TIMEOUT")
+        assert wait is not None
+        t.finish(wait, "VITCP-4-05", returns="VIP_TIMEOUT")
         t.require(t.now_us >= start + _TIMEOUT_US - t.pixit.early_us, "VITCP-4-05", "VIP_TIMEOUT of a peer came early",
                   f"{t.now_us - start} us", f"{_TIMEOUT_US} us")  # fmt: skip
         check_state(t, vi, IDLE, "VITCP-4-05")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fcvi.engine.case import Variant, case
-from fcvi.engine.scenario import Inconclusive
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import END, READ_REQUEST, SEND, TRANSMIT_ERROR, WRITE
@@ -213,9 +212,7 @@ def golden(t: Scenario) -> None:
     link = connect(t, size=8192, mtu=4096 + 0x102)
     one = link.answer
     ce = one.pdu.ce
-    if not t.require(ce is not None, "VITCP-3-06", "a CE PDU has no CE Header", one.pdu.name, "68 bytes or more", at=one):
-        raise Inconclusive("the CE PDU cannot be read")
-    assert ce is not None
+    assert ce is not None  # a CE PDU without its header is none to the codec, which names 3-06
     wanted = 8192 if one.pdu.kind == wire.REQUEST else 4096 + 0x102
     if ce.mtu == _swapped(wanted):
         t.report("VITCP-3-01", "MTU Size is little-endian", f"{ce.mtu:08X}h", f"{wanted:08X}h", at=one)

@@ -326,12 +326,20 @@ class Scenario:
             )  # fmt: skip
         )
 
-    def require(self, holds: bool, requirement: str, message: str, seen: object, required: object, **where: Any) -> bool:
-        """Record a breach unless the condition holds; the case goes on."""
+    def require(
+        self, holds: bool, requirement: str, message: str, seen: object, required: object, *,
+        tolerated: Optional[Mapping[Any, str]] = None, **where: Any,
+    ) -> bool:  # fmt: skip
+        """Record a breach unless the condition holds; the case goes on. tolerated: values of what was seen, with their errata."""
         self.checked.add(requirement)
         if proof.ACTIVE is not None:
-            self.note("require", requirement, *self._places(where), condition=True, wanted=(_said(required),), words=message)
+            self.note(
+                "require", requirement, *self._places(where), condition=True, wanted=(_said(required),), tolerated=tolerated,
+                words=message,
+            )  # fmt: skip
         if not holds:
+            if tolerated is not None and seen in tolerated:
+                where = {**where, "erratum": tolerated[seen]}
             self.report(requirement, message, _said(seen), _said(required), **where)
         return holds
 

@@ -74,7 +74,9 @@ class Scenario(WireFree):
         structure, _, name = path.partition(".")
         if structure in ("DH", "FC"):
             return iu.dh(name) if structure == "DH" else iu.fc(name)
-        return None if iu.last.edition else iu.part(structure, name)
+        if not iu.last.edition:
+            return iu.part(structure, name)
+        return iu.conn(name) if structure == "CONN" and "." not in name else None
 
     def _ordinal(self, number: int) -> int:
         """Which frame of its kind the DUT's frame with this number is."""

@@ -23,7 +23,7 @@ class Scenario(WireFree):
     def __init__(self, *of_the_run: Any) -> None:
         super().__init__(*of_the_run)
         self.numbers = numbers_of("" if self.pixit.profile is None else self.pixit.profile.text)
-        self.tester = Tester(self.dut, self.config, self.rng, self._noticed, self._found, self.checked, self.numbers)
+        self.tester = Tester(self.dut, self.config, self.rng, self._noticed, self._found, self.numbers)
 
     # ---- time ----
 

@@ -30,9 +30,9 @@ class Tester:
 
     def __init__(
         self, dut: Dut, config: Mapping[str, Any], rng: Random, report: Report, found: Callable[[Finding, Received], None],
-        checked: set[str], numbers: Numbers,
+        numbers: Numbers,
     ) -> None:  # fmt: skip
-        self._dut, self._report, self._found, self._checked = dut, report, found, checked
+        self._dut, self._report, self._found = dut, report, found
         self.numbers = numbers
         self.hosts = [bytes.fromhex(host) for host in config["peer"]["host"]]
         self.dut_hosts = [bytes.fromhex(host) for host in config["host"]]
@@ -83,7 +83,7 @@ class Tester:
         return unit
 
     def _stream(self, name: str, by: str, local: Address, remote: Address, time_us: int) -> Stream:
-        watch, own = Watch(self._report, self._checked, self.numbers), Own(self.numbers.profile, by == "tester")
+        watch, own = Watch(self._report, self.numbers), Own(self.numbers.profile, by == "tester")
         monitor = Monitor(self.numbers.profile.struct, by == "dut")
         stream = self.streams[name] = Stream(name, by, local, remote, watch, own, monitor, time_us, cut=self.cut)
         return stream

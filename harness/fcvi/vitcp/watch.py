@@ -70,8 +70,8 @@ class Known:
 class Watch:
     """The rules of what comes on one stream."""
 
-    def __init__(self, report: Report, checked: set[str], numbers: Numbers) -> None:
-        self._report, self._checked, self._numbers = report, checked, numbers
+    def __init__(self, report: Report, numbers: Numbers) -> None:
+        self._report, self._numbers = report, numbers
         self.known = Known()
         self.messages: list[Message] = []
         self._by_number: dict[tuple[int, int], Message] = {}  # by type, the last one of each number
@@ -87,9 +87,6 @@ class Watch:
         pdu = one.pdu
         self._header(one)
         if pdu.kind in wire.CE:
-            if pdu.kind == wire.REQUEST:
-                self._see("VITCP-3.2-07")
-                self._see("VITCP-3.2-08")
             return None
         self._counts(one)
         self._acks(one)
@@ -107,13 +104,8 @@ class Watch:
 
     # ---- the header ----
 
-    def _see(self, row: str) -> None:
-        self._checked.add(row)
-
     def _header(self, one: Received) -> None:
         pdu = one.pdu
-        for row in ("3-02", "3.1-01", "3.1-02", "3.1-04", "3.1-06", "3.1-08", "3.1-52", "2.2.2.2.3-02", "3.1-11"):
-            self._see(f"VITCP-{row}")
         if pdu.flags & TRANSMIT_ERROR and not self.known.padding_due:
             self._report(
                 "VITCP-3.1-08", f"{pdu.name} says Transmit Error where there was none", "1", "0", at=one, byte=1, bits="2-2"
@@ -124,13 +116,11 @@ class Watch:
         known, seen = self.known, one.pdu.rx
         if known.reliable is None:
             return
-        self._see("VITCP-3.1-21")
         above = (seen - known.posted) & MASK16
         if 0 < above < 0x8000:
             self._once("high", "VITCP-3.1-21", "Rx Descriptors Posted is more than was posted", seen, known.posted & MASK16, one)
         if known.stalled:
             return
-        self._see("VITCP-3.1-26")
         below = (known.floor - seen) & MASK16
         if 0 < below < 0x8000:
             of_now = (seen - known.floor + known.early) & MASK16  # without what was posted before, and beyond what it has to be
@@ -155,10 +145,7 @@ class Watch:
         if known.reliable is None:
             return
         if not known.reliable:
-            self._see("VITCP-3.1-55")
             return
-        self._see("VITCP-3.1-34")
-        self._see("VITCP-3.1-35")
         if pdu.error:
             if not known.error_due:
                 self._report(
@@ -204,7 +191,6 @@ class Watch:
                          byte=1, bits="1-1")
             before.broken = True
             return before
-        self._see("VITCP-3.1-09")
         return self._new(one)
 
     def _unfinished(self, open_one: Message, one: Received) -> None:
@@ -227,8 +213,6 @@ class Watch:
     def _responses(self, one: Received) -> Message:
         """The Read Response that a segment belongs to."""
         pdu = one.pdu
-        self._see("VITCP-3.1-17")
-        self._see("VITCP-2.2.2.2.3-10")
         self._answers = [m for m in self._answers if not m.ended]
         message = next((m for m in self._answers if m.number == pdu.number), None)
         if message is None and self._answers and pdu.number not in self.known.reads:
@@ -239,8 +223,6 @@ class Watch:
         """Data Offset, headers and End of Message of a segment."""
         pdu, first = one.pdu, not message.segments
         payload = self._later_write(message, one) if pdu.kind == WRITE and not first else pdu.payload
-        self._see("VITCP-3.1-13" if first else "VITCP-3.1-14")
-        self._see("VITCP-2.2.2.2.3-03")
         required = 0 if first else len(message.payload)
         message.broken = message.broken or pdu.offset != required
         message.segments.append(one)
@@ -252,7 +234,6 @@ class Watch:
     def _later_write(self, message: Message, one: Received) -> bytes:
         """A later segment of an RDMA Write: with a header like the first one, an address that rises, or no header (V10)."""
         pdu, start = one.pdu, message.first.pdu.rdma
-        self._see("VITCP-3-05")
         assert start is not None
         if pdu.rdma is None:  # no header is told by the monitor (V10)
             return pdu.raw[wire.HEADER :]
@@ -270,10 +251,8 @@ class Watch:
         assert rdma is not None
         got = len(message.payload)
         if message.kind == WRITE:
-            self._see("VITCP-3.2.1-04")
             return
         asked = self.known.reads.get(message.number)
-        self._see("VITCP-3.2.1-06")
         if asked is None or message.broken or any(s.pdu.flags & TRANSMIT_ERROR for s in message.segments):
             return
         if got == asked and rdma[2] not in (0, asked):
