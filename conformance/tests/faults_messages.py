@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.fc import codec
 
@@ -31,6 +31,42 @@ def last_only(name: str, value: int) -> Any:
             codec.put("FC", name, buf, value)
 
     return edit
+
+
+def places_by_count(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
+    """Data go where they would be if each frame of the IU had the length of the first (5.8.7)."""
+    if view.iu not in ("SEND_RQST", "WRITE_RQST", "READ_RESP"):
+        return None
+    count = view.header("SEQ_CNT")
+    if count == 0:
+        dut.memory["frame"] = len(view.payload)
+    buf = bytearray(view.data)
+    codec.put("FC", "Parameter", buf, count * dut.memory.get("frame", 0))
+    return bytes(buf)
+
+
+def remembers(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
+    """The memory that the port has registered, for `looks_at`."""
+    if "handle" in result:
+        dut.memory.setdefault("registered", []).append((int(result["va"], 16), result["handle"]))
+    return result
+
+
+def looks_at(va: int, handle: int) -> Any:
+    """Only these bits of an address and a memory handle count (5.9.8, 5.9.9)."""
+
+    def hears(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
+        if view.iu != "WRITE_RQST":
+            return None
+        buf = bytearray(view.data)
+        asked = [int(view.get("DH", name)) for name in ("FCVI_RMT_VA", "FCVI_RMT_VA_HANDLE")]  # type: ignore[call-overload]
+        for own_va, own_handle in dut.memory.get("registered", []):
+            if own_handle & handle == asked[1] & handle:
+                codec.put("DH", "FCVI_RMT_VA", buf, own_va & ~va | asked[0] & va, view.dh_offset)
+                codec.put("DH", "FCVI_RMT_VA_HANDLE", buf, own_handle, view.dh_offset)
+        return bytes(buf)
+
+    return hears
 
 
 def corrupt(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
@@ -202,6 +238,11 @@ FAULTS = [
           out={"ACK_1": unanswered_response("WRITE_RESP")}),
     Fault("writes-not-received", f"6.5/{_RD}/{_ROLE}/two-ius", "FCVI-6.4.1-02", into={"WRITE_RQST"}),
     Fault("write-immediate-lost", f"6.5/{_RD}/{_ROLE}/immediate", "FCVI-5.9.7.1-01", completions=wrong_immediate),
+    Fault("places-by-count", f"6.5/{_RD}/uneven-frames", "FCVI-6.4.1-02", hears=places_by_count),
+    Fault("address-of-32-bits", "5.9.4.3.protection/class3/address-high", "FCVI-5.9.7.3.1-04",
+          hears=looks_at(0xFFFF_FFFF, 0xFFFF_FFFF), results={"VipRegisterMem": remembers}),
+    Fault("memory-handle-of-16-bits", "5.9.4.3.protection/class3/handle-high", "FCVI-5.9.7.3.1-04",
+          hears=looks_at(2**64 - 1, 0xFFFF), results={"VipRegisterMem": remembers}),
     # 6.7: answers to RDMA Reads
     Fault("no-read-resp", f"6.7/{_RD}/{_ROLE}/small", "FCVI-6.7.1-01", out={"READ_RESP": drop()}),
     Fault("read-resp-data", f"6.7/{_RR}/{_ROLE}/frames", "FCVI-6.7.1-02", out={"READ_RESP": corrupt}),

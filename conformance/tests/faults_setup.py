@@ -33,6 +33,12 @@ def _since_resp1(dut: FaultyDut, view: codec.Frame) -> None:
         dut.memory["waited"] = dut.now_us - dut.memory["asked"]
 
 
+def tells_another_size(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
+    """RemoteViAttribs have a MaxTransferSize that nobody sent."""
+    told = result.get("RemoteViAttribs")
+    return {**result, "RemoteViAttribs": {**told, "MaxTransferSize": 1}} if told else result
+
+
 #: T3 goes on after a FCVI_CONNECT_RESP1 that came at once, and is stopped by one that came later.
 _STOPPED_BY_RESP1: dict[str, Any] = {
     "hears": _since_resp1,
@@ -43,6 +49,7 @@ _STOPPED_BY_RESP1: dict[str, Any] = {
 }
 
 FAULTS = [
+    Fault("wait-tells-another-size", "5.3.2/dut-server", "FCVI-6.8.3-06", results={"VipConnectWait": tells_another_size}),
     # 5.3.3, 4.2
     Fault("not-waiting-says-rejected", "5.3.3/dut-second", "FCVI-5.3.3-01", out=_refuses(4)),
     Fault("not-waiting-has-a-handle", "5.3.3/dut-second", "FCVI-5.3.3-03",

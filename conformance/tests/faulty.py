@@ -30,7 +30,7 @@ class Fault:
     into: set[str] = field(default_factory=set)  # kinds of frames that the DUT does not hear
     results: dict[str, ResultEdit] = field(default_factory=dict)  # by method
     config: dict[str, Any] = field(default_factory=dict)  # of reset: members, or what to make of the value asked for
-    hears: Optional[Callable[[FaultyDut, codec.Frame], None]] = None  # takes note of each frame that the DUT hears
+    hears: Optional[Callable[[FaultyDut, codec.Frame], Optional[bytes]]] = None  # takes note of each frame, or hears another
     completions: Optional[Callable[[Any, dict[str, Any]], dict[str, Any]]] = None  # edits of completions
     mute: set[str] = field(default_factory=set)  # notifications that are not sent
     ignore_calls: set[str] = field(default_factory=set)  # calls answered with VIP_SUCCESS and nothing done
@@ -73,8 +73,8 @@ class FaultyDut(RefDut):
             view = codec.decode(bytes.fromhex(params["hex"]))
             if kind_of(view) in self.fault.into:
                 return
-            if self.fault.hears is not None:
-                self.fault.hears(self, view)
+            heard = self.fault.hears(self, view) if self.fault.hears is not None else None
+            params = params if heard is None else {**params, "hex": heard.hex()}
         super().notify(method, params)
 
     def request(self, method: str, params: dict[str, Any]) -> Reply:

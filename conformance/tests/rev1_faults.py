@@ -25,6 +25,18 @@ _READ = "R1.6.5.a/dut-client/reliable-delivery/request"
 _READ_RESP = "R1.6.5.a/dut-client/reliable-delivery/response"
 
 
+def _gives(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """The port remembers each VI_HANDLE that it gives."""
+    dut.memory.setdefault("given", []).append(bytes(view.payload[4:8]))
+
+
+def _lower_half(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """A VI_HANDLE is compared in its lower half alone."""
+    at = view.dh_offset
+    found = [given for given in dut.memory.get("given", []) if given[2:] == buf[at + 2 : at + 4]]
+    buf[at : at + 4] = found[0] if found else buf[at : at + 4]
+
+
 def _after_resp1(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
     """A fourth IU on the Exchange of the setup, as 2007 has, in front of whatever comes next of the port."""
     again = bytearray(buf[: HEADER + 16])
@@ -427,6 +439,8 @@ FAULTS = [
     # 5.7.4 to 5.7.6
     Fault("rqst-with-a-handle", _CLIENT, "REV1-5.7.4-01", out={"CONNECT_RQST": put("DH", "VI_HANDLE", 0)}),
     Fault("resp1-with-another-handle", _SERVER, "REV1-5.7.4-01", out={"CONNECT_RESP1": put("DH", "VI_HANDLE", 0x4711)}),
+    Fault("vi-handle-of-16-bits", "R1.5.7.4.a/dut-server/unreliable/00000000-00000001", "FCVI-4.2-07",
+          out={"CONNECT_RESP1": _gives}, into={"SEND_RQST": _lower_half}),
     Fault("message-with-another-handle", "R1.5.7.4.a/dut-client/unreliable/00000000-00000001", "REV1-5.7.4-02",
           out={"SEND_RQST": put("DH", "VI_HANDLE", lambda h: h ^ 1)}),
     Fault("disconnect-with-another-handle", "R1.5.7.4.a/dut-server/unreliable/00000000-00000001", "REV1-5.7.4-02",

@@ -75,7 +75,7 @@ def unequal_attributes(t: Scenario) -> None:
     fields = {**connection_attributes(t), **t.params["fields"]}
     wait = start_wait(t)
     setup = send_rqst(t, FCVI_LOC_ATTRS=structure("ATTRS", fields))
-    conn = finish_wait(t, wait)
+    conn = finish_wait(t, wait, alike=False)
     vi = create_vi(t)
     accept = t.start("VipConnectAccept", conn=conn, vi=vi)
     t.owed(lambda: accept.done or t.peek(["CONNECT_RESP1"], setup.exchange) is not None, 2)

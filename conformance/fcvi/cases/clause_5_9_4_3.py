@@ -41,6 +41,8 @@ from conformance.fcvi.steps.messages import (
 PART_OF_REPORT = 9
 
 _RESP_ERR, _DESC_ERR, _PROT_ERR, _TRANS_ERR = 1, 2, 4, 8  # Table 6
+#: One of which bits of the address or of the memory handle is wrong: each half is looked at.
+_BITS = {"handle": (0, 16), "handle-high": (16, 32), "address": (20, 32), "address-high": (32, 64)}
 
 
 def _target(t: Scenario, fault: str) -> tuple[Region, int, int]:
@@ -50,10 +52,9 @@ def _target(t: Scenario, fault: str) -> tuple[Region, int, int]:
     rights: dict[str, Any] = {"write": allowed and not read, "read": allowed and read}
     region = to_the_end_of_a_page(t, **rights) if fault == "beyond-the-end" else register(t, 64, **rights)
     va, handle = region.va, region.handle
-    if fault == "handle":
-        handle ^= 1 << t.rng.randrange(32)
-    elif fault == "address":
-        va ^= 1 << t.rng.randrange(20, 64)
+    if fault in _BITS:
+        bit = 1 << t.rng.randrange(*_BITS[fault])
+        va, handle = (va ^ bit, handle) if "address" in fault else (va, handle ^ bit)
     elif fault == "beyond-the-end":
         va = pages.behind(va, region.length) - 16
     return region, va, handle
@@ -79,7 +80,7 @@ def _good(t: Scenario, setup: Setup) -> None:
     t.control("a Message of the same operation succeeded")
 
 
-_PROTECTION = [(name, {"fault": name}) for name in ("handle", "address", "beyond-the-end", "not-enabled")]
+_PROTECTION = [(name, {"fault": name}) for name in (*_BITS, "beyond-the-end", "not-enabled")]
 
 
 @case(

@@ -153,6 +153,8 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     ("two-ius", {**_FRAMES, "cut": Cut(ius=2)}),
     ("many-ius", {"sizes": [60], "cut": Cut(frame=4, ius=15)}),
 ]
+#: The Relative Offset places them, not their number (5.8.7).
+_UNEVEN: list[tuple[str, dict[str, Any]]] = [("uneven-frames", {"sizes": [903], "cut": Cut(frame=20, uneven=True)})]
 
 
 @case(
@@ -169,7 +171,8 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     errata=["E18", "E19"],
     tags=["message", "rdma"],
     applies="client or server",
-    variants=variants(levels=_RELIABLE, ops=("rdma-read",), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS),
+    variants=variants(levels=_RELIABLE, ops=("rdma-read",), classes=(3, 2), roles=(CLIENT, SERVER), choices=_CUTS)
+    + variants(levels=_RELIABLE, ops=("rdma-read",), choices=_UNEVEN),
 )
 def dut_reads(t: Scenario) -> None:
     """An RDMA Read Descriptor gives one FCVI_READ_RQST of one frame that passes Sequence Initiative.

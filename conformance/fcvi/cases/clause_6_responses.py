@@ -38,6 +38,7 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
 _ONCE: list[tuple[str, dict[str, Any]]] = [
     ("largest", {"sizes": [32768], "cut": Cut()}),
     ("immediate-zero", {"sizes": [8, 0], "cut": Cut(), "immediate": 0, "applies": "immediate_data"}),
+    ("uneven-frames", {"sizes": [903], "cut": Cut(frame=20, uneven=True)}),  # 5.8.7: the Relative Offset places them
 ]
 #: A Message of no data at all is one (VI-ARCH 6.1.1.1).
 _EMPTY: list[tuple[str, dict[str, Any]]] = [("empty", {"sizes": [0, 8], "cut": Cut()})]

@@ -558,8 +558,18 @@ def send_rqst(
     return setup
 
 
-def finish_wait(t: Scenario, wait: Call) -> int:
-    """VipConnectWait returns the client's address as the client gave it (4.2, VI-DG 3.3.1). Returns conn.
+def check_told(t: Scenario, call: Call, requirement: str) -> None:
+    """RemoteViAttribs are those that the other end has put on the wire; both ends of the variant have the same ones."""
+    told, required = call.result().get("RemoteViAttribs"), vi_attributes(t)
+    for name in ("ReliabilityLevel", "MaxTransferSize", "EnableRdmaWrite", "EnableRdmaRead"):
+        seen = told.get(name) if isinstance(told, dict) else None
+        if seen is not None:
+            t.require(seen == required[name], requirement, f"{name} in RemoteViAttribs", seen, required[name])
+
+
+def finish_wait(t: Scenario, wait: Call, alike: bool = True) -> int:
+    """VipConnectWait returns the client's address as the client gave it, and its attributes (4.2, VI-DG 3.3.1). Returns conn.
+    alike: the tester has asked with those of the variant.
 
     A device that has logged out owes nothing to a request without a login (7.7.1, FC-FS).
     """
@@ -571,6 +581,8 @@ def finish_wait(t: Scenario, wait: Call) -> int:
         address == tester_address(t), "FCVI-4.2-35", "VipConnectWait returned another RemoteAddr", address,
         tester_address(t),
     )  # fmt: skip
+    if alike and "tester_attributes" not in t.params:
+        check_told(t, wait, "FCVI-6.8.3-06")
     return wait.integer("conn")
 
 

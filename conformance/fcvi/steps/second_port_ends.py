@@ -14,7 +14,7 @@ from fcvi.fc.second_port import SecondPort
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper_tester import Call, Completion
 
-from .connection import CLIENT, STATE, check_state, create_vi, dut_address, tester_address, vi_attributes
+from .connection import CLIENT, STATE, check_state, check_told, create_vi, dut_address, tester_address, vi_attributes
 
 
 _ANSWERS = ("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
@@ -84,16 +84,8 @@ class Ends:
         self.settled(own, other)
         self.t.finish(own, "FCVI-8.2-b1", returns="VIP_SUCCESS")
         if own.method == "VipConnectRequest":
-            self._told_attributes(own)
+            check_told(self.t, own, "FCVI-6.9.3-06")
         self.both_connected(other)
-
-    def _told_attributes(self, call: Call) -> None:
-        """RemoteViAttribs at the originator, which are those of RESP1; the VIs of both ends have the same ones."""
-        told, required = call.result().get("RemoteViAttribs"), vi_attributes(self.t)
-        for name in ("ReliabilityLevel", "MaxTransferSize", "EnableRdmaWrite", "EnableRdmaRead"):
-            seen = told.get(name) if isinstance(told, dict) else None
-            if seen is not None:
-                self.t.require(seen == required[name], "FCVI-6.9.3-06", f"{name} in RemoteViAttribs", seen, required[name])
 
     def settled(self, *calls: Call, answers: int = 2) -> None:
         """Wait for these calls. A far side that lost its patience with a slow DUT leaves nothing to judge.

@@ -20,10 +20,12 @@ from conformance.rev1.steps.messages import (
 _RELIABLE = ("reliable-delivery", "reliable-reception")
 _LENGTH = 64
 _OF_THE_VI = "vi-not-enabled"
+#: One of which bits of the address or of the memory handle is wrong: each half is looked at.
+_BITS = {"handle": (0, 16), "handle-high": (16, 32), "address": (20, 32), "address-high": (32, 64)}
 _WRONG: list[tuple[str, dict[str, Any]]] = [
     (f"{op}/{fault}", {"op": op, "fault": fault, "applies": pics, **({"only": "reliable-reception"} if op == "rdma-write" else {})})
     for op, pics in (("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"))
-    for fault in ("handle", "address", "beyond-the-end", "one-byte-beyond", "not-enabled", "vi-not-enabled")
+    for fault in (*_BITS, "beyond-the-end", "one-byte-beyond", "not-enabled", "vi-not-enabled")
 ]  # fmt: skip
 _SENDS: list[tuple[str, dict[str, Any]]] = [
     ("send/none-posted", {"op": "send", "posted": None, "applies": "send"}),
@@ -93,10 +95,9 @@ def _target(t: Scenario, op: str, fault: str) -> tuple[Region, int, int]:
     rights: dict[str, Any] = {"write": allowed and op == "rdma-write", "read": allowed and op == "rdma-read"}
     region = to_the_end_of_a_page(t, **rights) if "beyond" in fault else register(t, _LENGTH, **rights)
     va, handle = region.va, region.handle
-    if fault == "handle":
-        handle ^= 1 << t.rng.randrange(32)
-    elif fault == "address":
-        va ^= 1 << t.rng.randrange(20, 64)
+    if fault in _BITS:
+        bit = 1 << t.rng.randrange(*_BITS[fault])
+        va, handle = (va ^ bit, handle) if "address" in fault else (va, handle ^ bit)
     elif fault == "beyond-the-end":
         va = pages.behind(va, region.length) - _LENGTH // 4
     elif fault == "one-byte-beyond":

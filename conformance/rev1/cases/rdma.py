@@ -15,7 +15,7 @@ from conformance.rev1.steps.connection import REGISTRY, SMALL, Scenario, Setup, 
 from conformance.rev1.steps.messages import (
     Cut, FILL, answered, build, check_offsets, check_target, check_words, completed, deliver, expect_good, expect_response,
     memory, originate, pattern, post, register, respond, respond_with, response_of, same_in_each, take, take_read,
-    transmit, uneven, until_completed, written,
+    transmit, until_completed, written,
 )  # fmt: skip
 
 _ALL = ("unreliable", "reliable-delivery", "reliable-reception")
@@ -62,9 +62,7 @@ def rdma_write(t: Scenario) -> None:
     data = pattern(900, 3)
     region = register(t, _GUARD + len(data) + _GUARD, write=True)
     whole = build(t, setup, data, "rdma-write", va=region.va + _GUARD, region=region.handle,
-                  cut=Cut(frame=20 if t.params.get("uneven") else 100))  # fmt: skip
-    if t.params.get("uneven"):
-        whole.frames = uneven(whole.frames)
+                  cut=Cut(frame=20, uneven=True) if t.params.get("uneven") else Cut(frame=100))  # fmt: skip
     transmit(t, whole)
     if answered(t):
         expect_response(t, setup, whole)
@@ -162,7 +160,7 @@ def _request(t: Scenario, setup: Setup, refused: bool) -> None:
             _refuse(t, setup, taken)
             return
         if t.params.get("uneven"):
-            send_frames(t.tester, uneven(response_of(t, setup, taken, data, cut=Cut(frame=20))))
+            send_frames(t.tester, response_of(t, setup, taken, data, cut=Cut(frame=20, uneven=True)))
             t.settle()
         else:
             respond_with(t, setup, taken, data)

@@ -66,8 +66,8 @@ def sequences(t: Scenario) -> None:
         _every_ack_held_back(t, setup)
     elif op == "cuts":
         joined = bool(t.params.get("uneven"))
-        cut = Cut(frame=20 if joined else 100, ius=int(t.params["ius"]))
-        deliver(t, setup, pattern(900), cut=cut, joined=joined)
+        cut = Cut(frame=20 if joined else 100, ius=int(t.params["ius"]), uneven=joined)
+        deliver(t, setup, pattern(900), cut=cut)
         deliver(t, setup, pattern(16))
     else:
         _both_ways(t, setup, op, pattern(int(t.params["length"])))

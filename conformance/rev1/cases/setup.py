@@ -6,6 +6,7 @@ from typing import Any
 
 from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import Inconclusive
+from fcvi.fc.build import UNASSIGNED
 
 from conformance.fcvi.steps.connection import connection_lost
 from conformance.rev1.steps.connection import (
@@ -307,14 +308,17 @@ def handles(t: Scenario) -> None:
               f"{first.dut_handle:08X}h", "two handles")  # fmt: skip
     for setup in (first, second, first):
         exchange_a_send(t, setup)
-    # a Message with a handle that nobody gave reaches no VI (5.7.4)
-    unknown = next(h for h in range(0x7E57, 0x7E77) if h not in (first.dut_handle, second.dut_handle))
+    # a Message with a handle that nobody gave reaches no VI, also where it is right but for one of its upper bits (5.7.4)
+    given = (first.dut_handle, second.dut_handle, UNASSIGNED)
+    near = (first.dut_handle ^ 1 << t.rng.randrange(16, 32), second.dut_handle ^ 1 << t.rng.randrange(16, 32))
+    unknown = next(h for h in range(0x7E57, 0x7E77) if h not in given)
     regions = [register(t, 32), register(t, 32)]
     for setup, region in zip(setups, regions):
         post(t, setup.vi, "recv", region)
-    stranger = Setup("", -1, first.exchange, 0, unknown)
     t.tolerate("SEND_RESP")
-    transmit(t, build(t, stranger, pattern(20)))
+    for setup, handle in ((first, unknown), (first, near[0]), (second, near[1])):
+        if handle not in given:
+            transmit(t, build(t, Setup("", -1, first.exchange, 0, handle), pattern(20), number=setup.sent))
     t.wait(t.ulp_timeout_us // 10)
     t.require(not t.completions, "FCVI-4.2-07", "a Message to an unknown handle completed a Descriptor", str(t.completions[:1]),
               "none")

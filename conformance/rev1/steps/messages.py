@@ -7,8 +7,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 
 from fcvi.engine.scenario import Failed
 from fcvi.engine.upper_tester import Completion
-from fcvi.fc import codec
-from fcvi.fc.build import SOF, RawFrame, changed
+from fcvi.fc.build import SOF, RawFrame
 from fcvi.fc.message import Cut, frames_of, send_frames
 from fcvi.fc.received import Exchange, Received
 
@@ -81,28 +80,6 @@ def build(
     return Sent(exchange, number, op, frames)
 
 
-#: How many frames of one length become one of another: no frame of an IU but by chance has the length of the one before.
-_JOINED = (5, 1, 3, 7, 2)
-
-
-def uneven(frames: Sequence[RawFrame]) -> list[RawFrame]:
-    """The frames of one IU with other borders between them: FC-PH lets a sender end a frame before it is full."""
-    edition = codec.EDITION["rev1"]
-    found: list[RawFrame] = []
-    at = 0
-    while at < len(frames):
-        group = frames[at : at + _JOINED[len(found) % len(_JOINED)]]
-        views = [codec.decode(frame.data, edition=edition) for frame in group]
-        last, behind = views[-1], views[1:]
-        data = b"".join([group[0].data, *(view.payload + bytes(view.fill) for view in behind)])
-        joined = RawFrame(data, group[0].sof, group[-1].eof)
-        count = codec.decode(frames[0].data, edition=edition).header("SEQ_CNT") + len(found)
-        ends = ("End_Sequence", "Last_Sequence", "Sequence_Initiative", "Fill_Bytes")
-        found.append(changed(joined, {"SEQ_CNT": count, **{name: last.header(name) for name in ends}}, {}, edition))
-        at += len(group)
-    return found
-
-
 def transmit(t: Scenario, *sent: Sent) -> None:
     """Send Messages, one behind the other, and let the DUT take them in."""
     for one in sent:
@@ -136,14 +113,11 @@ def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] 
     return resp
 
 
-def deliver(t: Scenario, setup: Setup, data: bytes, *, cut: Cut = Cut(), immediate: Optional[int] = None,
-            joined: bool = False) -> Completion:  # fmt: skip
-    """A Send of the tester arrives: response, completion and bytes. joined: its frames are of uneven length."""
+def deliver(t: Scenario, setup: Setup, data: bytes, *, cut: Cut = Cut(), immediate: Optional[int] = None) -> Completion:
+    """A Send of the tester arrives: response, completion and bytes."""
     region = register(t, max(len(data), 4))
     post(t, setup.vi, "recv", region)
     sent = build(t, setup, data, cut=cut, immediate=immediate)
-    if joined:
-        sent.frames = uneven(sent.frames)
     transmit(t, sent)
     if answered(t):
         expect_response(t, setup, sent)
@@ -455,5 +429,5 @@ __all__ = [
     "check_offsets", "check_state", "check_target", "check_words", "completed", "deliver", "each_frame", "exchange_a_send",
     "expect_good", "expect_response", "in_all", "in_error", "memory", "next_completion", "originate", "pattern", "post", "provider",
     "register", "respond", "respond_with", "response_of", "same_in_each", "state_of", "take", "take_read", "transmit",
-    "uneven", "until_completed", "untouched", "written",
+    "until_completed", "untouched", "written",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Iterable, Mapping, Optional
+from typing import Iterable, Mapping, Optional, Sequence
 
 from . import build, codec
 from .received import Exchange
@@ -44,12 +44,16 @@ class Message:
 
 @dataclass(frozen=True)
 class Cut:
-    """How a Message is cut: payload bytes of a full frame (None: as many as fit), and into how many IUs."""
+    """How a Message is cut: payload bytes of a full frame (None: as many as fit), and into how many IUs.
+
+    uneven: frames have 1 to 7 times so many, no two that follow each other the same.
+    """
 
     frame: Optional[int] = None
     ius: int = 1
     seq_id: Optional[int] = None  # of the first IU; None: the next one
     fc: Mapping[str, int] = field(default_factory=dict)  # header fields to set differently, in every frame
+    uneven: bool = False
 
 
 def frames_of(
@@ -68,6 +72,7 @@ def frames_of(
             envelope.seq_id = (cut.seq_id + start // each) & 0xFF
         last = start + each >= len(data)
         ius = tester.frames_of(iu, exchange, envelope, dh, data[start : start + each])
+        ius = _uneven(ius, tester.edition) if cut.uneven else ius
         exchange.tester_cnt = (exchange.tester_cnt + len(ius)) & 0xFFFF
         exchange.tester_offset += len(data[start : start + each])
         bits = {"Last_Sequence": int(last and not answered), "Sequence_Initiative": int(last and answered)}
@@ -76,6 +81,28 @@ def frames_of(
             ius = [_with(f, {"First_Sequence": 0}) for f in ius]
         frames += ius
     return frames
+
+
+#: How many frames of one length become one of another.
+_JOINED = (5, 1, 3, 7, 2)
+
+
+def _uneven(frames: Sequence[build.RawFrame], edition: int) -> list[build.RawFrame]:
+    """The frames of one IU with other borders between them: a sender may end a frame before it is full (FC-FS, FC-PH)."""
+    found: list[build.RawFrame] = []
+    at = 0
+    while at < len(frames):
+        group = frames[at : at + _JOINED[len(found) % len(_JOINED)]]
+        views = [codec.decode(frame.data, edition=edition) for frame in group]
+        last, behind = views[-1], views[1:]
+        data = b"".join([group[0].data, *(view.payload + bytes(view.fill) for view in behind)])
+        joined = build.RawFrame(data, group[0].sof, group[-1].eof)
+        count = codec.decode(frames[0].data, edition=edition).header("SEQ_CNT") + len(found)
+        ends = ("End_Sequence", "Last_Sequence", "Sequence_Initiative", "Fill_Bytes")
+        fields = {"SEQ_CNT": count, **{name: last.header(name) for name in ends}}
+        found.append(build.changed(joined, fields, edition=edition))
+        at += len(group)
+    return found
 
 
 def _with(frame: build.RawFrame, bits: Mapping[str, int]) -> build.RawFrame:
