@@ -56,6 +56,12 @@ def test_whose_timer_of_incoming_ends_a_request_that_waited_too_long_is_not_accu
     assert verdict("vitcp", settings, 70170, variant) is Verdict.INCONCLUSIVE
 
 
+def test_a_nop_in_an_idle_moment_is_not_what_a_refused_call_sends() -> None:
+    """VipConnectRequest on a connected VI is refused late, and a NOP comes meanwhile (3.1)."""
+    settings = ["keepalive=7000", "told=200000", "sent=0", "heard=0"]
+    assert verdict("vitcp", settings, 1, "TCP.2.2.2.1.b/dut-server") is Verdict.PASS
+
+
 def test_a_refused_peer_may_ask_again_at_once() -> None:
     """5.3.3: also where its Host Address is the lower one, so that it refuses the tester's request while its own is open."""
     assert verdict("rev1", ["peer_again=at-once"], 1, "R1.5.3.3.a/tester-late/dut-lower") is Verdict.PASS

@@ -6,6 +6,7 @@ from fcvi.engine.case import Variant, case
 from fcvi.engine.upper_tester import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.stream import Stream
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, Pdu
 
 from conformance.vitcp.steps.connection import (
@@ -82,6 +83,13 @@ def _served(t: Scenario, wait: Call) -> None:
     t.owed(lambda: wait.done)
 
 
+def _opened(t: Scenario, row: str) -> Stream:
+    stream = t.open()
+    if not t.owed(lambda: stream.opened or stream.refused) or stream.refused:
+        t.fail(row, "the port does not accept TCP", "refused" if stream.refused else "no answer", "accepted")
+    return stream
+
+
 @case(
     REGISTRY,
     "TCP.2.2.2.2.1.b",
@@ -114,10 +122,7 @@ def one_port(t: Scenario) -> None:
     vis = [create(t) for _ in waits]
     streams = []
     for which in order:
-        stream = t.open()
-        if not t.owed(lambda s=stream: s.opened or s.refused) or stream.refused:  # type: ignore[misc]
-            row = "VITCP-2.2.2.2.1-04" if streams else "VITCP-2.2.2.2.1-03"
-            t.fail(row, "the port does not accept TCP", "refused" if stream.refused else "no answer", "accepted")
+        stream = _opened(t, "VITCP-2.2.2.2.1-04" if streams else "VITCP-2.2.2.2.1-03")
         t.send(stream, connect_request(t, called=names[which]))
         _served(t, waits[which])
         t.settle()

@@ -10,11 +10,17 @@ from fcvi.vitcp.stream import CUTS, Stream
 from fcvi.vitcp.wire import END, NOP, REQUEST, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
-    DUT_DISCRIMINATOR, ERROR, IDLE, REGISTRY, UNRELIABLE, check_state, connect, connect_request, create, opened, roles,
-    roles_and_levels,
-    wait_for_call, with_each,
+    DUT_DISCRIMINATOR, ERROR, IDLE, REGISTRY, UNRELIABLE, Link, check_state, connect, connect_request, create, opened, roles,
+    roles_and_levels, wait_for_call, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, contents, guarded, pattern, post_receive, post_send, register, segments
+
+
+def _first_sent(link: Link) -> bytes:
+    """The first message of the device on this stream."""
+    found = link.stream.watch.messages
+    link.t.owed(lambda: bool(found) and found[0].ended)
+    return bytes(found[0].payload) if found else b""
 
 
 @case(
@@ -51,9 +57,7 @@ def one_stream(t: Scenario) -> None:
         post_send(one, pattern(3000, seed), settle=False)
     t.settle()
     for one, seed in ((link, 1), (other, 2)):
-        found = one.stream.watch.messages
-        t.owed(lambda m=found: bool(m) and m[0].ended)  # type: ignore[misc]
-        got = bytes(found[0].payload) if found else b""
+        got = _first_sent(one)
         t.require(got == pattern(3000, seed), "VITCP-2.2.2.2.3-04", "what one VI sends is not on its stream", got[:16].hex(),
                   "its own bytes")
     t.control("both VIs have sent")

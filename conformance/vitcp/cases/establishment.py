@@ -5,6 +5,7 @@ from __future__ import annotations
 from fcvi.engine.case import Variant, case
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.stream import Stream
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, REJECT, REQUEST, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
@@ -201,11 +202,13 @@ def closed_again(t: Scenario) -> None:
     def left() -> int:
         return max(0, last - t.now_us)
 
+    def asks(stream: Stream) -> bool:
+        t.until(lambda: stream.over or call.done or t.peek([REQUEST], stream) is not None, left())
+        return t.peek([REQUEST], stream) is not None
+
     while t.until(lambda: bool(t.tester.opened) or call.done, left()) and not call.done:
         stream = t.tester.opened.popleft()
-        t.until(lambda s=stream: s.over or call.done or t.peek([REQUEST], s) is not None, left())  # type: ignore[misc]
-        if t.peek([REQUEST], stream) is not None:
-            attempts += 1
+        attempts += asks(stream)
         t.wait(_SHORT_US // 10)
         t.tester.close(stream, how)
     if not call.done:

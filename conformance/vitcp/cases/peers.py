@@ -134,6 +134,10 @@ def crossing(t: Scenario) -> None:
     _works(t, vi, own)
 
 
+def _asks(t: Scenario, stream: Stream, within_us: int) -> None:
+    t.until(lambda: stream.over or t.peek([REQUEST], stream) is not None, within_us)
+
+
 @case(
     REGISTRY,
     "TCP.4.b",
@@ -162,7 +166,7 @@ def not_there(t: Scenario) -> None:
             break
         stream = t.tester.opened.popleft()
         if count is None:
-            t.until(lambda s=stream: s.over or t.peek([REQUEST], s) is not None, max(left, 0))  # type: ignore[misc]
+            _asks(t, stream, max(left, 0))
             if t.peek([*wire.NAMES], stream) is None and t.now_us >= start + timeout_us:
                 break  # the call ended while TCP was being set up
         asked(t, stream)

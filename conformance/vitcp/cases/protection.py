@@ -45,7 +45,9 @@ _WAYS = {
     "far-beyond": (-24, 4000, "", "08"),
     "below": (-1, 64, "", "08"),
     "wraps": (None, 64, "", "08"),
+    "address-high": (0, 64, "address-high", "08"),
     "unknown-handle": (0, 64, "unknown", "09"),
+    "handle-high": (0, 64, "handle-high", "09"),
     "stale-handle": (0, 64, "stale", "09"),
     "no-right": (0, 64, "no-right", "09"),
     "vi-not-enabled": (0, 64, "not-enabled", "09"),
@@ -96,6 +98,10 @@ def protected(t: Scenario) -> None:
         va = TOP64 - 32
     if what == "unknown":
         handle = (max(region.handle, other.handle) + 0x5A5A5) & 0xFFFFFFFF
+    elif what == "address-high":
+        va ^= 1 << 32
+    elif what == "handle-high":
+        handle ^= 1 << t.rng.randrange(16, 32)
     elif what == "stale":
         t.call("VipDeregisterMem", mem=other.mem)
         va, handle = other.va, other.handle

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fcvi.engine.case import case
 from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.stream import Received
 from fcvi.vitcp.wire import END, MASK32, READ_REQUEST, READ_RESPONSE, WRITE
 
 from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, Link, connect, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
-    A_LITTLE, acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register, respond,
-    response, segments, send, sent, wants_more, write,
+    A_LITTLE, Region, acknowledge, alive, answer, ask, completion, contents, deliver, message, pattern, post_send, register,
+    respond, response, segments, send, sent, wants_more, write,
 )  # fmt: skip
 
 _RELIABLE = (DELIVERY, RECEPTION)
@@ -147,7 +148,14 @@ def headers(t: Scenario) -> None:
     t.control("RDMA messages came")
 
 
-def _header(t: Scenario, one, va: int, handle: int, size: int) -> None:  # type: ignore[no-untyped-def]
+def _becomes(t: Scenario, target: Region, wanted: bytes, what: str) -> None:
+    """What was written is there, in a while."""
+    t.owed(lambda: contents(t, target) == wanted)
+    t.require(contents(t, target) == wanted, "VITCP-3.2.1-05", what, "others", "the data there, nothing beside")
+
+
+def _header(t: Scenario, one: Received, va: int, handle: int, size: int) -> None:
+    assert one.pdu.rdma is not None
     address, seen, length = one.pdu.rdma
     t.require(address == va, "VITCP-3.2.1-02", "RDMA Address", f"{address:x}h", f"{va:x}h", at=one, byte=24)
     t.require(seen == handle, "VITCP-3.2.1-03", "Registered Memory Handle", f"{seen:x}h", f"{handle:x}h", at=one, byte=32)
@@ -174,9 +182,7 @@ def writes(t: Scenario) -> None:
         data = pattern(size, 6)
         write(link, target, data, at)
         wanted = before[:at] + data + before[at + size :]
-        t.owed(lambda w=wanted: contents(t, target) == w)  # type: ignore[misc]
-        t.require(contents(t, target) == wanted, "VITCP-3.2.1-05", f"memory after an RDMA Write of {size} bytes at {at}",
-                  "others", "the data there, nothing beside")
+        _becomes(t, target, wanted, f"memory after an RDMA Write of {size} bytes at {at}")
     t.control("RDMA Writes arrived")
     if how == "good":
         return

@@ -9,8 +9,7 @@ from fcvi.vitcp.wire import ACCEPT, END, SEND, Pdu
 
 from conformance.vitcp.steps.connection import (
     CLIENT, DUT_DISCRIMINATOR, RECEPTION, REGISTRY, SERVER, TESTER_DISCRIMINATOR, UNRELIABLE, ClosedAtGreater, asked,
-    attributes_of, call_out,
-    connect, create, roles_and_levels, with_each,
+    attributes_of, call_out, connect, create, default_level, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import alive, completion, deliver, pattern, post_receive, post_send, segments, send
 
@@ -63,20 +62,30 @@ def request(t: Scenario) -> None:
     "TCP.3.2.b",
     "Connect Accept of the DUT",
     clause="2.2.1, 3.2",
-    requirements=["VITCP-2.2.1-04", "VITCP-2.2.1-07", "VITCP-3.2-14", "VITCP-3.2-15", "VITCP-3.2-19"],
-    errata=["V07", "V25", "V27", "V47"],
+    requirements=[
+        "VITCP-2.2.1-04", "VITCP-2.2.1-07", "VITCP-3.2-03", "VITCP-3.2-04", "VITCP-3.2-14", "VITCP-3.2-15", "VITCP-3.2-19",
+    ],
+    errata=["V05", "V07", "V25", "V27", "V47"],
     applies="tcp and server",
     variants=with_each([Variant("", {"role": SERVER})], "mtu", {
-        "below": 3000, "equal": 5000, "above": 7000, "by-one": 5001, "one-less": 4999, "2^31": 1 << 31, "most": 0xFFFFFFFF}),
+        "below": 3000, "equal": 5000, "above": 7000, "by-one": 5001, "one-less": 4999, "2^31": 1 << 31, "most": 0xFFFFFFFF})
+    + with_each([Variant("", {"role": SERVER, "mtu": 5000})], "rights", {"no-rights": (), "write": ("write",), "read": ("read",)}),
 )
 def accept(t: Scenario) -> None:
-    """MTU Size in Connect Accept is the lesser of what was proposed and what the VI has; a message of this size passes."""
-    proposed = int(t.params["mtu"])
-    link = connect(t, SERVER, size=5000, mtu=proposed)
+    """MTU Size in Connect Accept is the lesser of what was proposed and what the VI has; a message of this size passes. The flags
+    of RDMA are those of the VI, whatever those of the request are (V47).
+    """
+    proposed, rights = int(t.params["mtu"]), t.params.get("rights", ("write", "read"))
+    write, read = ("write" in rights and bool(t.pics["rdma_write"]), "read" in rights and bool(t.pics["rdma_read"]))
+    read = read and default_level(t) != UNRELIABLE
+    link = connect(t, SERVER, vi=create(t, None, 5000, write, read), size=5000, mtu=proposed)
     one, ce = link.answer, link.answer.pdu.ce
     assert ce is not None
     own = min(5000, int(t.pics["max_transfer_size"]))
     t.require(ce.mtu == min(own, proposed), "VITCP-3.2-15", "MTU Size agreed", ce.mtu, min(own, proposed), at=one, byte=28)
+    for row, mask, value in (("VITCP-3.2-03", wire.WRITE_ENABLE, write), ("VITCP-3.2-04", wire.READ_ENABLE, read)):
+        t.require(bool(ce.attributes & mask) == value, row, "a flag of Calling Attributes of Connect Accept",
+                  f"{ce.attributes:04X}h", value, at=one, byte=24)
     ends = (ce.calling, ce.called)
     t.require(ends == (TESTER_DISCRIMINATOR, DUT_DISCRIMINATOR), "VITCP-3.2-19",
               "the Discriminators of Connect Accept do not echo the request", ends, "an echo", at=one, erratum="V47")

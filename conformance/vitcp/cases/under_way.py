@@ -12,8 +12,8 @@ from conformance.vitcp.steps.connection import (
     create, roles, roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    A_LITTLE, acknowledge, alive, answer, ask, completion, contents, credit, message, pattern, post_receive, post_receive_to,
-    post_send, received, register, respond, segments, send, sent, wants_more,
+    A_LITTLE, acknowledge, alive, all_completed, answer, ask, completion, contents, credit, message, pattern, post_receive,
+    post_receive_to, post_send, received, register, respond, segments, send, sent, wants_more,
 )  # fmt: skip
 
 _FIRST_WINDOW = 65_536  # bytes that stream.window lets the DUT send before the tester has said more
@@ -72,9 +72,7 @@ def ends_under_way(t: Scenario) -> None:
         if how == "fin" and not stops:  # a stopped window may hold it (V66)
             t.require(link.stream.over, row, "TCP stays half open", "open", "closed")
     for queue, count in posted.items():
-        t.owed(lambda q=queue, n=count: len(t.completed(link.vi, q)) >= link.completions[q] + n)  # type: ignore[misc]
-        done = t.completed(link.vi, queue)[link.completions[queue] :]
-        t.require(len(done) == count, row, f"Descriptors of the {queue} queue that complete", len(done), count)
+        done = all_completed(link, queue, count, row, "when the connection ends")
         if queue == "recv" or what in ("without-credit", "read") or link.level == RECEPTION:  # else what is sent is done (V15)
             t.require(not any(c.good for c in done), row, f"a Descriptor of the {queue} queue completes well", "good", "an error")
 

@@ -173,6 +173,15 @@ def completion(link: Link, queue: str, requirement: str, why: str = "") -> Compl
     return t.completed(link.vi, queue)[at]
 
 
+def all_completed(link: Link, queue: str, count: int, requirement: str, when: str) -> list[Completion]:
+    """So many Descriptors that were posted to a queue complete, and no more."""
+    t, at = link.t, link.completions[queue]
+    t.owed(lambda: len(t.completed(link.vi, queue)) >= at + count)
+    done = t.completed(link.vi, queue)[at:]
+    t.require(len(done) == count, requirement, f"Descriptors of the {queue} queue that complete {when}", len(done), count)
+    return done
+
+
 def no_completion(link: Link, queue: str, requirement: str, why: str, for_us: int = 0) -> bool:
     """Nothing more completes on a queue for a time."""
     t, at = link.t, link.completions[queue]

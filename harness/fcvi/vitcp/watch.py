@@ -255,5 +255,6 @@ class Watch:
         asked = self.known.reads.get(message.number)
         if asked is None or message.broken or any(s.pdu.flags & TRANSMIT_ERROR for s in message.segments):
             return
-        if got == asked and rdma[2] not in (0, asked):
-            self._report("VITCP-3.2.1-06", "RDMA Length of the Read Response", rdma[2], f"{asked} or 0", at=one, byte=36)
+        lengths = {s.pdu.rdma[2] for s in message.segments if s.pdu.rdma is not None} - {0, asked}
+        if got == asked and lengths:
+            self._report("VITCP-3.2.1-06", "RDMA Length of the Read Response", max(lengths), f"{asked} or 0", at=one, byte=36)

@@ -179,6 +179,15 @@ def test_a_vi_that_was_called_must_be_able_to_call() -> None:
     assert result.verdict.value == "fail" and "VITCP-4.2-01" in {f.requirement for f in result.findings}
 
 
+@pytest.mark.parametrize("names", ["receives", "rdma"])
+def test_an_adapter_that_names_some_operations_is_not_accused(names: str) -> None:
+    """What has no name may be a Send, and it may be what the adapter does not tell of."""
+    chosen = [(case, variant) for case in PROTOCOL.cases() if case.id == "TCP.1.a" for variant in case.variants]
+    results = run_against(inside((f"operations={names}",), None), chosen, pixit_for("virtual"), load_catalogue().levels)
+    ends_of = {result.id.split("/")[-1]: result.verdict.value for result in results}
+    assert ends_of.pop("operations") == "inconclusive" and set(ends_of.values()) == {"pass"}
+
+
 DECIDED = list(load_decided_by([PROTOCOL]).values())
 #: For every check. A device that refuses every Connection waits a minute in the cases of its row.
 DECIDED_SOON = [row for row in DECIDED[::7] if row.device != "security-refused"]

@@ -109,7 +109,7 @@ CHOICES: Table = {
     "finishes": ("no|yes", "VipDisconnect ends behind the last segment of what is half sent (2.2.2.2.2 gives no time)"),
     "disconnect_returns": ("at-once|closed", "VipDisconnect returns when TCP is closed (VI-DG 3.3.7 gives no time)"),
     "answers_all": ("no|yes", "a NOP for each segment that comes (3.1: ACKs may be in any segment)"),
-    "operations": ("named|unnamed", "an adapter that tells of no operation: what completed is known"),
+    "operations": ("named|unnamed|receives|rdma", "an adapter that tells of no operation, or not of all: what completed is known"),
     # Memory
     "write_header": ("each|first", "the RDMA Header of later segments of an RDMA Write counts or not (V10)"),
     "placing": ("at-once|at-the-end|backwards", "when and in which order received bytes are written (3.1: may be out of order)"),

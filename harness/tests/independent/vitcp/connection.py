@@ -422,7 +422,7 @@ class Connection:
         how = self.port.choose("response_header")
         echo = (request.address, request.handle)
         segment.address, segment.handle = {"echo": echo, "zero": (0, 0), "arbitrary": (0x1122334455667788, 0x99)}[how]
-        segment.length = 0 if how == "zero" else one.length
+        segment.length = 0 if how == "zero" else one.length - one.sent * self.bad("response-length-of-the-rest")
 
     def write_header(self, one: Outgoing, descriptor: Descriptor, segment: Segment, first: bool) -> None:
         """The RDMA Header of an RDMA Write (V09, V10)."""

@@ -543,7 +543,10 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "behind-accept-lost": ("2.2.2.2.3-07", "what comes behind a Connect Accept in one piece is lost"),
     # of the Guide, and of numbers
     "write-told-as-read": ("1-01", "an RDMA Write that completes names the operation of a read"),
-    "rdma-told-as-send": ("1-01", "what completes names no operation but that of a receive"),
+    "address-checked-in-32-bits": ("2.2.2.2.2-08", "the upper half of an RDMA Address is not looked at"),
+    "handle-checked-in-16-bits": ("2.2.2.2.2-09", "the upper half of a memory handle is not looked at"),
+    "response-length-of-the-rest": ("3.2.1-06", "RDMA Length of a Read Response falls with each segment"),
+    "read-told-as-send": ("1-01", "an RDMA Read that completes is called a Send, which has no name"),
     "error-told-of-the-first-vi": ("1-01", "VipErrorCallback names the first VI"),
     "numbers-of-16-bits": ("3.1-09", "Message Numbers rise in their lower 16 bits only"),
     "proposal-is-signed": ("3.2-15", "a proposal of 2^31 or more is taken for less than the own size"),

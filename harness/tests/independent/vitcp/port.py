@@ -128,7 +128,8 @@ class Port:
 
     def region_of(self, handle: int) -> Optional[Memory]:
         """The region of a Memory Handle."""
-        found = next((m for m in self.memory.values() if m.handle == handle), None)
+        mask = 0xFFFF if self.bad("handle-checked-in-16-bits") else 0xFFFFFFFF
+        found = next((m for m in self.memory.values() if m.handle & mask == handle & mask), None)
         if found is None and self.bad("handle-not-checked"):
             return next(iter(self.memory.values()), None)
         return found
@@ -137,6 +138,8 @@ class Port:
         """Whether the range lies in the region."""
         if region is None:
             return False
+        if self.bad("address-checked-in-32-bits"):
+            address = region.va & ~0xFFFFFFFF | address & 0xFFFFFFFF
         end = address + length
         if self.bad("address-wraps"):
             end %= TOP
@@ -157,6 +160,8 @@ class Port:
 
     def put(self, region: Memory, address: int, offset: int, data: bytes) -> None:
         """Bytes of an RDMA Write."""
+        if self.bad("address-checked-in-32-bits"):
+            address = region.va & ~0xFFFFFFFF | address & 0xFFFFFFFF
         if self.bad("offset-not-added"):
             offset = 0
         if self.bad("write-one-further") and data:

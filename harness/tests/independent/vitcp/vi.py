@@ -164,9 +164,10 @@ class Vi:
         """The name of an operation in a status, which that of a Send is not (VI-DG 5.4)."""
         if self.port.bad("write-told-as-read") and op == "rdma-write":
             op = "rdma-read"
-        if self.port.bad("rdma-told-as-send") and op.startswith("rdma"):
+        if self.port.bad("read-told-as-send") and op == "rdma-read":
             op = "send"
-        return OP_NAMES.get(op, []) if self.port.choose("operations") == "named" else []
+        told = {"named": OP_NAMES, "receives": ("recv",), "rdma": ("rdma-write", "rdma-read"), "unnamed": ()}
+        return OP_NAMES.get(op, []) if op in told[self.port.choose("operations")] else []
 
     def flush(self, *queues: str, first: str = FLUSHED) -> None:
         """All that is posted completes with Descriptor Flushed; what is done and was not told of completes well."""
