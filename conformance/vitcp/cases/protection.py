@@ -45,13 +45,13 @@ _WAYS = {
     "far-beyond": (-24, 4000, "", "08"),
     "below": (-1, 64, "", "08"),
     "wraps": (None, 64, "", "08"),
-    "address-high": (0, 64, "address-high", "08"),
     "unknown-handle": (0, 64, "unknown", "09"),
-    "handle-high": (0, 64, "handle-high", "09"),
     "stale-handle": (0, 64, "stale", "09"),
     "no-right": (0, 64, "no-right", "09"),
     "vi-not-enabled": (0, 64, "not-enabled", "09"),
     "pair": (0, 64, "pair", "10"),
+    "address-high": (0, 64, "address-high", "08"),
+    "handle-high": (0, 64, "handle-high", "09"),
 }
 
 
