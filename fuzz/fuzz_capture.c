@@ -80,7 +80,6 @@ static struct judge_tally judged(const char *path, const struct capture_order *o
     const struct judge_stream stream = {.monitor = monitor(),
                                         .editions = fcvi_editions_open(EDITIONS_AUTO, 1),
                                         .connects = fcvi_connects_open(),
-                                        .whole = true,
                                         .flows = order != NULL ? fcvi_flows_open(1) : NULL};
     struct judge *judge = fcvi_judge_open(capture, &stream);
     DEMAND(judge != NULL && stream.connects != NULL && stream.editions != NULL);

@@ -1,5 +1,5 @@
-/* LS_ACCs beside their requests. An OX_ID may come again: only where no frame is missing or out of place, and
- * an answer came at once, is it held against its request. */
+/* LS_ACCs beside their requests. An OX_ID may come again, and the capture may lack the frames between: only
+ * an answer that came at once is held against its request. */
 #include "answers.h"
 
 #include <string.h>

@@ -202,7 +202,7 @@ static bool judge_frame(struct judge *j)
     }
     if (s->findings.count != 0 && is_damaged(in))
         believe(&s->findings);
-    else if (s->frame.kind == FCVI_KIND_ELS && j->stream.whole)
+    else if (s->frame.kind == FCVI_KIND_ELS)
         fcvi_answers_take(&j->answers, &s->record, &s->frame, &s->findings);
     j->tally.frames++;
     count_frame(j);

@@ -23,7 +23,6 @@ struct judge_stream {
     struct connects *connects; /* connect IUs of several frames are put together */
     struct tcp_judge *tcp;     /* what TCP goes to, but that of port 3225; else it is foreign */
     struct fcvi_flows *flows;  /* Connections are counted, and say which records are to be seen */
-    bool whole;                /* no frame is missing or out of place: what answers a request is known */
     uint64_t before;           /* records of the captures before; only the monitor and flows count them */
 };
 

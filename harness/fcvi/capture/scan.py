@@ -231,8 +231,6 @@ class Watch:
         self.editions = Editions(edition)
         self.connects = ffi.gc(lib.fcvi_connects_open(), lib.fcvi_connects_close)
         self.frames = 0  # of the files before
-        complete = lib.FCVI_TRUST_ALL | lib.FCVI_TRUST_ORDER
-        self.whole = trust & complete == complete
         if not monitor:
             self.pointer = ffi.NULL
             return
@@ -365,7 +363,7 @@ class Scan:
         flows: struct fcvi_flows, which say what is to be seen. Raises ScanError."""
         stream = ffi.new("struct judge_stream *", {
             "monitor": watch.pointer, "editions": watch.editions.pointer, "connects": watch.connects, "tcp": streams,
-            "flows": flows, "before": watch.frames, "whole": watch.whole,
+            "flows": flows, "before": watch.frames,
         })  # fmt: skip
         judge = self._judge = ffi.gc(lib.fcvi_judge_open(self._capture, stream), lib.fcvi_judge_close)
         if judge == ffi.NULL or watch.connects == ffi.NULL:

@@ -592,8 +592,7 @@ def test_an_ls_acc_is_as_long_as_what_it_answers_asks_for(command: int, length: 
                   stories.Seen(10 + after, stories.link_service(reply, stories.A, to, ox_id, answer, reply=True))]  # fmt: skip
         frames.append(stories.Seen(after + 20, RQST.data))
         data = w.pcap(*stories.records(frames, stories.Wrapping("fcoe"), random.Random(1)))
-        assert lint(data, tmp_path / "a.pcap")[1]["malformed"] == 0  # it may answer a request that the capture lacks
-        return int(lint(data, tmp_path / "a.pcap", "--trust", "all,order")[1]["malformed"])
+        return int(lint(data, tmp_path / "a.pcap")[1]["malformed"])
 
     assert malformed(bytes(length)) == malformed(bytes(length + 140)) == 0
     assert malformed(b"") == malformed(bytes(length - 4)) == 1
