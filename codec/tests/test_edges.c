@@ -602,6 +602,8 @@ int main(void)
     tcase_add_loop_test(tc, an_iu_of_one_frame_starts_with_sofi, 0, sizeof f_ctl / sizeof f_ctl[0]);
     tcase_add_test(tc, parts_of_a_frame);
     tcase_add_test(tc, least_payloads_of_basic_link_services);
+    tcase_add_loop_test(tc, payloads_of_link_services_that_have_none, 0, 7);
+    tcase_add_loop_test(tc, pages_of_link_services, 0, 11);
     tcase_add_test(tc, discriminators);
     tcase_add_test(tc, a_full_list_is_left_alone);
     tcase_add_test(tc, a_device_header_that_is_too_short);

@@ -45,7 +45,8 @@ static const struct exchange *aborted_setup(struct judged_frame *s, bool *own)
 
 /* FCVI-6.12.2-02, -03, E04: the handle that the other side gave, when the sender has it: it has answered the
  * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. Who has answered a Disconnect
- * of the other side since may have forgotten the handle with the setup. */
+ * of the other side since may have forgotten the handle with the setup. So may a server whose T2 ran out
+ * (C.5.2): its RESP1 was long ago, or a RESP2 came and no RESP3 followed. */
 static void check_setup_handle(struct judged_frame *s)
 {
     bool own;
@@ -59,7 +60,9 @@ static void check_setup_handle(struct judged_frame *s)
     bool never = own && u->resp1 == 0;
     const struct endpoint *mine =
         mon_endpoint_find(s->m, s->in->network, s->s_id, own ? u->rqst_handle : u->resp_handle);
-    bool forgotten = mine != NULL && (mine->left || mine->closed != 0);
+    bool long_ago = s->in->time_us - x->touched >= s->m->config.r_a_tov_us;
+    bool timed_out = !own && u->resp3 == 0 && (u->resp2 != 0 || long_ago);
+    bool forgotten = timed_out || (mine != NULL && (mine->left || mine->closed != 0));
     if (has && !forgotten && seen == FCVI_UNASSIGNED && given != FCVI_UNASSIGNED && !(!own && u->refused))
         mon_report(s, DH(s, FCVI_HANDLE), seen,
                    FCVI_BREACH("FCVI-6.12.2-02", "the other side's handle is known, and not named", given),
