@@ -356,10 +356,12 @@ class Player:
 
     def _still(self, one: Banked) -> list[Outcome]:
         """What comes now of a device that the table names for a requirement which no check of a case proves."""
-        case, variant = self._named_variants()[one.where[0]]
-        seen = self.seen(case, variant, one.device)
-        found = Outcome(one.device, one.where[0], "otherwise", seen.failing, "finding")
-        return [found] if one.requirement in seen.failing else []
+        found = next((place for place in self.variants(device=one.device) if place[0].variant_id(place[1]) == one.where[0]), None)
+        if found is None:
+            return []
+        seen = self.seen(*found, one.device)
+        shown = Outcome(one.device, one.where[0], "otherwise", seen.failing, "finding")
+        return [shown] if one.requirement in seen.failing else []
 
     def sweep_bank(self, named: Container[str]) -> list[Outcome]:
         """The faults that were made by hand, each of a requirement that is not among these, in the cases that list it: a variant of

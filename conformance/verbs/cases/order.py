@@ -71,8 +71,8 @@ def eight(t: Verbs) -> None:
         p.mb.pattern(2, 0, 64)
         wrs = [p.a.read(p.mb.remote(0), p.ma.sge(512, 64)), p.b.read(p.ma.remote(0), p.mb.sge(512, 64))]
         good(wrs, "6.5-10", "a Read each way with ORD and IRD 1")
-        right = p.ma.wrong(2, 512, 64) == 0 and p.mb.wrong(1, 512, 64) == 0
-        t.require(right, "6.5-10", "the data of a Read each way", "wrong", "those read")
+        wrong = [p.ma.wrong(2, 512, 64), p.mb.wrong(1, 512, 64)]
+        t.require(wrong == [0, 0], "6.5-10", "the wrong bytes of a Read each way", wrong, "none")
 
 
 @verbs(41, "A Read with ORD zero", "8.2.2-13", errata="B28 B54", applies=f"{IWARP} and {CM}",
