@@ -1,4 +1,4 @@
-"""Whether what the cases of a book list is borne out by results, and whether what another check decides still is.
+"""Say whether what the cases of a book list is borne out by results, and whether what another check decides still is.
 
 A case may list a row that fails a device only if one of its checks was handed the row in a run of the reference device, or a broken
 device was failed by it (proofs.tsv), or the check of another row decides it (decided_by.tsv), or not_tested.tsv says why not.

@@ -1,4 +1,4 @@
-"""What the checks of a wire compare, each part of a condition for itself, and the devices at which what it is about does not come.
+"""Note what the checks of a wire compare, each part of a condition for itself, and the devices at which it does not come.
 
 A check of a condition is noted once for each of its parts (conditions.py), and once more where it looks for something among what
 came, or counts that: then the devices are those which leave it out.
