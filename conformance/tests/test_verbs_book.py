@@ -243,6 +243,12 @@ FAULTS = [
     ("sink-bounds-unchecked", "VERBS-8.3.2-08", "VERBS.24/beyond-read"),
     ("sink-pd-unchecked", "VERBS-7.6.3-02", "VERBS.24/pd-read"),
     ("sink-key-unchecked", "VERBS-8.3.2-07", "VERBS.24/flipped-read"),
+    ("window-keeps-its-rights", "VERBS-7.10.2-11", "VERBS.65/weaker"),
+    ("window-keeps-its-bounds", "VERBS-7.10.2-09", "VERBS.65/shorter"),
+    ("rereg-keeps-length", "VERBS-7.3.2.3-05", "VERBS.70/shorter"),
+    ("fence-not-for-solicited", "VERBS-8.2.2.2-02", "VERBS.44/send"),
+    ("event-not-for-second-qp", "VERBS-8.2.5-09", "VERBS.75/two-qps"),
+    ("srq-limit-zero-ignored", "VERBS-6.3.8-03", "VERBS.53/zero"),
 ]
 
 

@@ -32,6 +32,9 @@ ABSENT = ("srq", "mw", "local_inv", "send_inv", "zero_based", "reads", "rereg", 
 PATIENT = ("time-wait", "only-init", "far", "uneven", "take-time", "small", "least", "four-cqs", "required")
 # What these checks compare to the last byte, at once and in one order; the book is tried with them.
 COARSE = ("mixed", "scribbled", "more", "lazy", "early")
+#: No check here looks for these: the book's cases do.
+BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keeps-length", "fence-not-for-solicited",
+               "event-not-for-second-qp", "srq-limit-zero-ignored")
 PARTS = 8
 every()
 
@@ -91,7 +94,7 @@ def test_variants(flavour: str) -> None:
 def test_faults(part: int) -> None:
     """Each fault is seen by a check, in one of its flavours in turn; the check that saw it last time is tried first."""
     unseen = []
-    for count, fault in list(enumerate(FAULTS))[part::PARTS]:
+    for count, fault in list(enumerate(fault for fault in FAULTS if fault.name not in BY_THE_BOOK))[part::PARTS]:
         flavour = fault.flavours[count // PARTS % len(fault.flavours)]
         if not failed(flavour, [], fault.name, SEEN.get(fault.name, ""), True):
             unseen.append((fault.name, flavour))
