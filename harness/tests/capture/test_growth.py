@@ -331,7 +331,11 @@ def test_the_cost_grows_with_the_input(name: str) -> None:
     size, make = READERS[name]
     while (first := _seconds(make(size), 2)) < 0.01 and size < 200_000:
         size *= 2
-    assert _seconds(make(4 * size), 2) < 9 * first + 0.02
+    for _ in range(3):  # a host that is short of processors counts for the reader what is not its own
+        if (more := _seconds(make(4 * size), 2)) < 9 * first + 0.02:
+            break
+        first = max(first, _seconds(make(size), 2))
+    assert more < 9 * first + 0.02
 
 
 @pytest.mark.nightly
