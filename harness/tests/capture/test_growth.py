@@ -286,7 +286,7 @@ READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "TOML with blanks": (50_000, lambda n: _toml("a" + " " * n + "= 1\n" + " " * n)),
     "a hexadecimal dump": (2_000, lambda n: _dump(f"0000  {'22 ' * 16}\n0010  {'22 ' * 8}\n\n" * n)),
     "a dump of short lines": (5_000, lambda n: _dump("22\n" * n)),
-    "a dump of one line": (50_000, lambda n: _dump("22" * n)),
+    "a dump of one line": (400_000, lambda n: _dump("22" * n)),
     "a dump of words": (50_000, lambda n: _dump("22 " * n)),
     "a dump of nothing but stars": (20_000, lambda n: _dump("0000  22 22\n" + "*\n" * n)),
     "a dump with many spaces": (100_000, lambda n: _dump("0000  22" + " " * n + "x")),
