@@ -46,7 +46,7 @@ static const struct exchange *aborted_setup(struct judged_frame *s, bool *own)
 /* FCVI-6.12.2-02, -03, E04: the handle that the other side gave, when the sender has it: it has answered the
  * IU with the handle. FFFFFFFFh when nobody gave it one; its own is tolerated. Who has answered a Disconnect
  * of the other side since may have forgotten the handle with the setup. So may a server whose T2 ran out
- * (C.5.2): its RESP1 was long ago, or a RESP2 came and no RESP3 followed. */
+ * (C.5.2): a RESP2 came and no RESP3 followed, or its RESP1 may be long ago, as T2 is not known. */
 static void check_setup_handle(struct judged_frame *s)
 {
     bool own;
@@ -60,8 +60,8 @@ static void check_setup_handle(struct judged_frame *s)
     bool never = own && u->resp1 == 0;
     const struct endpoint *mine =
         mon_endpoint_find(s->m, s->in->network, s->s_id, own ? u->rqst_handle : u->resp_handle);
-    bool long_ago = s->in->time_us - x->touched >= s->m->config.r_a_tov_us;
-    bool timed_out = !own && u->resp3 == 0 && (u->resp2 != 0 || long_ago);
+    bool soon = s->m->knows_r_a_tov && s->in->time_us - x->touched < s->m->config.r_a_tov_us;
+    bool timed_out = !own && u->resp3 == 0 && (u->resp2 != 0 || !soon);
     bool forgotten = timed_out || (mine != NULL && (mine->left || mine->closed != 0));
     if (has && !forgotten && seen == FCVI_UNASSIGNED && given != FCVI_UNASSIGNED && !(!own && u->refused))
         mon_report(s, DH(s, FCVI_HANDLE), seen,

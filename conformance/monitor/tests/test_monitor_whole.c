@@ -450,9 +450,10 @@ START_TEST(setup_aborts_have_the_handle_that_is_known)
     s = aborting(3, A, HB);
     expect(&s, WHOLE, NULL, 0, "the handle of RESP1");
     s = aborting(2, B, 0xFFFFFFFF);
-    expect(&s, WHOLE, "FCVI-6.12.2-02", 3, "the request was answered");
-    s.frame[2].time += 2 * R_A_TOV;
+    expect(&s, WHOLE, NULL, 0, "the request was answered, and T2 is not known");
     s.r_a_tov_us = R_A_TOV;
+    expect(&s, WHOLE, "FCVI-6.12.2-02", 3, "the request was answered just now");
+    s.frame[2].time += 2 * R_A_TOV;
     expect(&s, WHOLE, NULL, 0, "T2 may have run out");
     s = aborting(3, B, 0xFFFFFFFF);
     expect(&s, WHOLE, NULL, 0, "RESP2 may have come after T2");

@@ -451,7 +451,7 @@ def closing() -> None:
 
     add("setup_abort_handle_not_known", "6.12.2-03 5.9.2-05 5.9.2-01 6.12.2-02", aborting(1, True, True)(wire.HANDLE))
     add("setup_abort_unassigned_after_own_resp2", "6.12.2-02 5.9.2-01", aborting(3, False, True)(wire.HANDLE))
-    add("setup_abort_unassigned_by_server", "6.12.2-02 5.9.2-01", aborting(2, False, True, back=True)(wire.HANDLE))
+    add("setup_abort_unassigned_by_server", "6.12.2-02 5.9.2-01", aborting(2, False, True, back=True)(wire.HANDLE), timing=True)
     add("setup_abort_id_of_another", "6.12.2-14 5.9.10-05", aborting(2, True, True, 0x999)(wire.CONNECTION_ID))
     add("setup_abort_msg_id", "6.12.2-10", aborting(2, True, True, msg=1)(wire.MSG_ID))
     add("abort_flag_0_without_connection", "6.12.2-06 5.9.4.6-05 6.12.2-02", aborting(1, False, False)(None))
