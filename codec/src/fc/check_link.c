@@ -59,11 +59,6 @@ static bool has_command(const struct fcvi_frame *frame)
     return sof != FCVI_SOF_NONE ? fcvi_sof_initiates(sof) : fcvi_FC_SEQ_CNT(frame->fc) == 0;
 }
 
-static bool has_pages(uint64_t command)
-{
-    return command == FCVI_ELS_RSCN || command == FCVI_ELS_PRLI || command == FCVI_ELS_PRLO;
-}
-
 static void check_els(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     if (!has_command(frame) || fcvi_FC_ESP_Header(frame->fc))
@@ -73,7 +68,8 @@ static void check_els(const struct fcvi_frame *frame, struct fcvi_findings *f)
     else if (frame->payload_length < fcvi_els_least((uint16_t)fcvi_ELS_ELS_Command(frame->payload)))
         is_cut_off(frame, "the payload of the Extended Link Service is cut off", "the length of its command",
                    f);
-    else if (has_pages(fcvi_ELS_ELS_Command(frame->payload)) && fcvi_FC_End_Sequence(frame->fc) &&
+    else if (fcvi_els_page((uint16_t)fcvi_ELS_ELS_Command(frame->payload)) != 0 &&
+             fcvi_FC_End_Sequence(frame->fc) &&
              frame->payload_length < (fcvi_ELS_ELS_Word_0(frame->payload) & 0xFFFF))
         is_cut_off(frame, "the Extended Link Service has fewer pages than it says",
                    "its own payload length (bytes 2 and 3)", f);

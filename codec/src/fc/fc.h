@@ -73,6 +73,9 @@ size_t fcvi_take_ct(struct fcvi_values *out, const struct fcvi_frame *frame, siz
 
 /** The least bytes of an ELS, its command word included; what an LS_ACC has depends on what it answers. */
 size_t fcvi_els_least(uint16_t command);
+/** Bytes of a page of PRLI, PRLO and RSCN, which have one at least behind the command (FC-LS); 0: no pages.
+ */
+size_t fcvi_els_page(uint16_t command);
 
 /** Whether the payload begins with a CT header; whether that one belongs to the Name Server. */
 bool fcvi_has_ct(const struct fcvi_frame *frame);

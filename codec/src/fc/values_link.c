@@ -37,8 +37,7 @@ static size_t length_of(unsigned structure)
     return fcvi_structure_table(&count)[structure].length;
 }
 
-/* PRLI, PRLO and RSCN have pages behind the command, and at least one (FC-LS). */
-static size_t first_page(uint16_t command)
+size_t fcvi_els_page(uint16_t command)
 {
     if (command == FCVI_ELS_RSCN)
         return FCVI_RSCN_PAGE_LENGTH;
@@ -48,7 +47,7 @@ static size_t first_page(uint16_t command)
 size_t fcvi_els_least(uint16_t command)
 {
     const struct body *body = body_of(command, false);
-    return FCVI_ELS_LENGTH + (body == NULL ? first_page(command) : length_of(body->structure));
+    return FCVI_ELS_LENGTH + (body == NULL ? fcvi_els_page(command) : length_of(body->structure));
 }
 
 /* Pages of an RSCN, as many as it says itself that there are; what finds no room stays with the rest. */
