@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Iterator, Optional
 
 _ROW = re.compile(r"\s*(?:0x)?([0-9A-Fa-f]{3,16})(:|\s|$)\s*")
-_DATA = re.compile(r"(?:0x)?((?:[0-9A-Fa-f]{2})+)")
+_DATA = re.compile(r"(?:0x)?((?:[0-9A-Fa-f]{2})++)")  # without a step to come back to for each byte
 _COLUMNS = [re.compile(text) for text in (r"\s\|.*$", r"\s+>.*<\s*$", r"\s{2,}(?:\S|\S.{0,30}\S)\s*$")]
 # of hexdump -C, od -z, and of others
 _WIDEST = 64  # bytes a row

@@ -286,7 +286,7 @@ READERS: dict[str, tuple[int, Callable[[int], Callable[[], object]]]] = {
     "TOML with blanks": (50_000, lambda n: _toml("a" + " " * n + "= 1\n" + " " * n)),
     "a hexadecimal dump": (2_000, lambda n: _dump(f"0000  {'22 ' * 16}\n0010  {'22 ' * 8}\n\n" * n)),
     "a dump of short lines": (5_000, lambda n: _dump("22\n" * n)),
-    "a dump of one line": (400_000, lambda n: _dump("22" * n)),
+    "a dump of one line": (50_000, lambda n: _dump("22" * n)),
     "a dump of words": (50_000, lambda n: _dump("22 " * n)),
     "a dump of nothing but stars": (20_000, lambda n: _dump("0000  22 22\n" + "*\n" * n)),
     "a dump with many spaces": (100_000, lambda n: _dump("0000  22" + " " * n + "x")),
@@ -329,13 +329,11 @@ def standards() -> None:
 @pytest.mark.parametrize("name", READERS)
 def test_the_cost_grows_with_the_input(name: str) -> None:
     size, make = READERS[name]
-    while (first := _seconds(make(size), 2)) < 0.01 and size < 200_000:
+    while _seconds(make(size), 2) < 0.01 and size < 200_000:
         size *= 2
-    for _ in range(3):  # a host that is short of processors counts for the reader what is not its own
-        if (more := _seconds(make(4 * size), 2)) < 9 * first + 0.02:
-            break
-        first = max(first, _seconds(make(size), 2))
-    assert more < 9 * first + 0.02
+    small, large = make(size), make(4 * size)
+    # In pairs, of which the first mostly does: a host that is short of processors counts for a reader what is not its own.
+    assert any(_seconds(large, 2) < 9 * _seconds(small, 2) + 0.02 for _ in range(5))
 
 
 @pytest.mark.nightly
