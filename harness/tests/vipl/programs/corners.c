@@ -24,15 +24,6 @@ static VIP_DESCRIPTOR *hear(VIP_VI_HANDLE vi)
     return d;
 }
 
-static VIP_VI_STATE state_of(VIP_VI_HANDLE vi)
-{
-    VIP_VI_STATE state;
-    VIP_VI_ATTRIBUTES v;
-    VIP_BOOLEAN a, b;
-    OK(VipQueryVi(vi, &state, &v, &a, &b));
-    return state;
-}
-
 static void await_end(VIP_VI_HANDLE vi)
 {
     for (double end = now() + 10; state_of(vi) == VIP_STATE_CONNECTED; usleep(1000))

@@ -4,15 +4,6 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static VIP_VI_STATE state_of(VIP_VI_HANDLE vi)
-{
-    VIP_VI_STATE state;
-    VIP_VI_ATTRIBUTES v;
-    VIP_BOOLEAN a, b;
-    OK(VipQueryVi(vi, &state, &v, &a, &b));
-    return state;
-}
-
 static void receive_to(VIP_VI_HANDLE vi, unsigned place, unsigned char *at, VIP_UINT32 length)
 {
     OK(VipPostRecv(vi, descriptor(place, at, length), handle));

@@ -77,6 +77,15 @@ static void open_nic(void)
     OK(VipRegisterMem(nic, memory, ROOM, &m, &handle));
 }
 
+static inline VIP_VI_STATE state_of(VIP_VI_HANDLE vi)
+{
+    VIP_VI_STATE state;
+    VIP_VI_ATTRIBUTES v;
+    VIP_BOOLEAN a, b;
+    OK(VipQueryVi(vi, &state, &v, &a, &b));
+    return state;
+}
+
 static VIP_VI_HANDLE new_vi(VIP_CQ_HANDLE send, VIP_CQ_HANDLE recv)
 {
     VIP_VI_ATTRIBUTES v = {.ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY,
