@@ -23,6 +23,8 @@ from fcvi.engine.protocol import judging_by
 from fcvi.engine.results import Result
 from fcvi.engine.select import select
 
+from harness.tests.independent.verbs.faults import BY_THE_BOOK
+
 from .verbs_inside import run_cases
 
 _BOOK = (PROTOCOL,)
@@ -250,6 +252,10 @@ FAULTS = [
     ("event-not-for-second-qp", "VERBS-8.2.5-09", "VERBS.75/two-qps"),
     ("srq-limit-zero-ignored", "VERBS-6.3.8-03", "VERBS.53/zero"),
 ]
+
+
+def test_each_fault_that_only_the_book_looks_for_is_in_the_sample() -> None:
+    assert set(BY_THE_BOOK) <= {name for name, _, _ in FAULTS}
 
 
 @pytest.mark.parametrize("name, row, select_", FAULTS)

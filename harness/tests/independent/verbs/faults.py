@@ -364,6 +364,10 @@ NEEDS: Dict[str, str] = {
     "local-fence-ignored": "irrq=late", "writes-complete-first": "irrq=late", "bad-close-silent": "irrq=late",
     "bad-llp-close-quiet": "wire=late"}
 
+#: No check of this room looks for these: cases of the book do (conformance/tests/test_verbs_book.py).
+BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keeps-length", "fence-not-for-solicited",
+               "event-not-for-second-qp", "srq-limit-zero-ignored")
+
 
 def names() -> List[str]:
     """Their names."""

@@ -18,7 +18,7 @@ from .checks import CHECKS, Make, every
 from .choices import CHOICES, Choices
 from .degenerate import KINDS
 from .engine import RealClock
-from .faults import FAULTS, NEEDS, Fault, names
+from .faults import BY_THE_BOOK, FAULTS, NEEDS, Fault, names
 from .program import main
 from .seen import SEEN
 from .server import Server
@@ -32,9 +32,6 @@ ABSENT = ("srq", "mw", "local_inv", "send_inv", "zero_based", "reads", "rereg", 
 PATIENT = ("time-wait", "only-init", "far", "uneven", "take-time", "small", "least", "four-cqs", "required")
 # What these checks compare to the last byte, at once and in one order; the book is tried with them.
 COARSE = ("mixed", "scribbled", "more", "lazy", "early")
-#: No check here looks for these: the book's cases do.
-BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keeps-length", "fence-not-for-solicited",
-               "event-not-for-second-qp", "srq-limit-zero-ignored")
 PARTS = 8
 every()
 
