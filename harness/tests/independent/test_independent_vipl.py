@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -27,6 +28,7 @@ from fcvi.engine.select import select
 from ..conftest import FCVI, ROOT
 from .provider.clock import VirtualClock
 from .provider.faults import FAULTS
+from .provider.faults_told import closed_nic_calls
 from .provider.server import Server
 from .provider.variants import VARIANTS
 from ..inside import InsideDut, LIMITS, run_all
@@ -103,6 +105,15 @@ def test_a_fault_is_told_by_its_row(name: str) -> None:
     results = run("plain", fault.cases, lambda _: faulty)
     assert wrong(run(fault.variant, fault.cases)) == {}
     assert f"VIPL-{fault.row}" in {row for r in results if r.verdict.value == "fail" for row in r.broken}, wrong(results)
+
+
+def test_a_handler_that_runs_while_its_nic_is_closed_is_no_breach() -> None:
+    """Its host may note the beginning a little after VipCloseNic has returned (A72)."""
+    name = "handler-noted-late"
+    change = partial(closed_nic_calls, after_s=0.005)
+    late = InsideDut(name, lambda write: Server("plain", VirtualClock(), write, change=change))
+    results = run("plain", "VIPL.E7*", lambda _: late)
+    assert results and {r.verdict.value for r in results} == {"pass"}, wrong(results)
 
 
 def ends(results: list[Result]) -> list[tuple[Any, ...]]:

@@ -93,8 +93,8 @@ def waits_on(agent: Any) -> None:
     agent.transfer._hand = hand
 
 
-def closed_nic_calls(agent: Any) -> None:
-    """The error handler of a NIC that was closed is called for a VI that it had."""
+def closed_nic_calls(agent: Any, after_s: float = 0.02) -> None:
+    """The error handler of a NIC that was closed is called for a VI that it had, so long after."""
     real = agent.connecting.close
 
     def close(nic: Any) -> None:
@@ -102,7 +102,7 @@ def closed_nic_calls(agent: Any) -> None:
         real(nic)
         for vi in lost if handler is not None else ():
             report = ErrorReport("VIP_ERROR_CONN_LOST", "VIP_RESOURCE_VI", nic, vi)
-            agent.world.threads.after(0.02, lambda: handler(report))  # noqa: B023
+            agent.world.threads.after(after_s, lambda: handler(report))  # noqa: B023
     agent.connecting.close = close
 
 
