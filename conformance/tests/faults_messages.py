@@ -59,7 +59,8 @@ def looks_at(va: int, handle: int) -> Any:
         if view.iu != "WRITE_RQST":
             return None
         buf = bytearray(view.data)
-        asked = [int(view.get("DH", name)) for name in ("FCVI_RMT_VA", "FCVI_RMT_VA_HANDLE")]  # type: ignore[call-overload]
+        read = [view.get("DH", name) for name in ("FCVI_RMT_VA", "FCVI_RMT_VA_HANDLE")]
+        asked = [value for value in read if isinstance(value, int)]
         for own_va, own_handle in dut.memory.get("registered", []):
             if own_handle & handle == asked[1] & handle:
                 codec.put("DH", "FCVI_RMT_VA", buf, own_va & ~va | asked[0] & va, view.dh_offset)
