@@ -307,6 +307,14 @@ START_TEST(the_counts_begin_with_zero)
     t.bytes[AT_SEQ_CNT] = 1;
     take_apart(&t);
     ck_assert_ptr_nonnull(find(&t, "REV1-5.4-02"));
+    t.input.length -= 4; /* the rest of a request that was cut in two: its first frame had the zero */
+    take_apart(&t);
+    ck_assert_ptr_null(find(&t, "REV1-5.4-02"));
+    ck_assert_ptr_nonnull(find(&t, "REV1-6.7-04"));
+    load_hex(&t, FRAME("02", "290000", "01") "00000005 12050000 00000001 00000000", 0, 0);
+    t.bytes[AT_SEQ_CNT] = 1;
+    take_apart(&t);
+    ck_assert_ptr_nonnull(find(&t, "REV1-5.4-02"));
     /* a later Sequence goes on */
     load_hex(&t, FRAME("01", "080008", "01") "00000005 00000000 00000000 00000000 11223344", FCVI_SOF_I3, 0);
     t.bytes[AT_SEQ_CNT] = 1;

@@ -160,14 +160,23 @@ void fcvi_check_header(const struct fcvi_frame *frame, struct fcvi_findings *f)
     check_delimiters(frame, f);
 }
 
-/* 5.4 of the draft: the frame that begins an Exchange. The SOF tells it, and an IU of one frame needs none.
+/* A connect payload that is cut breaks 6.7, and its second frame begins nothing. */
+static bool is_whole(const struct fcvi_frame *frame)
+{
+    bool connects = fcvi_edition_iu((enum fcvi_edition)frame->edition, (enum fcvi_iu)frame->iu)->has_payload;
+    return fcvi_FC_End_Sequence(frame->fc) &&
+           frame->payload_length == (connects ? (size_t)FCVI_CONN_REV1_LENGTH : 0);
+}
+
+/* 5.4 of the draft: the frame that begins an Exchange. The SOF tells it, and a whole IU of one frame needs
+ * none.
  */
 static void check_start(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     const uint8_t *fc = frame->fc;
     uint8_t sof = frame->input.sof;
     bool starts = sof == FCVI_SOF_I2 || sof == FCVI_SOF_I3 ||
-                  (rule_of(frame)->one_frame && fcvi_FC_End_Sequence(fc) && sof == FCVI_SOF_NONE);
+                  (rule_of(frame)->one_frame && is_whole(frame) && sof == FCVI_SOF_NONE);
     if (starts && fcvi_FC_First_Sequence(fc) && fcvi_FC_SEQ_CNT(fc) != 0)
         fcvi_report(f, FCVI_AT(0, FC, SEQ_CNT), fcvi_FC_SEQ_CNT(fc),
                     FCVI_BREACH("REV1-5.4-02", "SEQ_CNT is not zero at the start of the Exchange", 0));
