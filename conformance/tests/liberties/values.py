@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional, Union
 
+from fcvi.engine import pages
 from fcvi.fc import codec
 
 from .manner import Config, Manner, Params, Refusal, in_connect, liberty, number
@@ -308,3 +309,43 @@ class MemoryAnywhere(Manner):
         assert isinstance(va, int)
         moved = ("DH", "FCVI_RMT_VA", (va + by) % (1 << 64), frame.dh_offset)
         return _put(frame.data, moved, ("DH", "FCVI_RMT_VA_HANDLE", change(handle), frame.dh_offset))
+
+
+@liberty("host-of-32-bits", "5.9.8, E174; VI-DG 3.4", "memory")
+class HostOf32Bits(Manner):
+    """Memory lies below 2^32, and the port never looks at the upper half of an address."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        self._regions: list[tuple[int, int, int]] = []  # address as it is seen, length, address at the port behind
+        self._asked: dict[bytes, bytes] = {}  # by OX_ID: FCVI_RMT_VA of the request
+        self._free = 2 * pages.PAGE
+
+    def answer(self, method: str, params: Params, result: Params) -> Params:
+        if method != "VipRegisterMem" or "va" not in result:
+            return result
+        real, length = int(result["va"], 16), int(params["length"])
+        seen = self._free + real % pages.PAGE
+        self._free = pages.behind(seen, length) + 2 * pages.PAGE
+        if self._free > _NONE_32:
+            self._free = 2 * pages.PAGE
+        self._regions.append((seen, length, real))
+        return {**result, "va": f"{seen:016x}"}
+
+    def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
+        if kind not in ("WRITE_RQST", "READ_RQST") or frame.dh_length < 32:
+            return frame.data
+        at = frame.dh_offset + 16
+        self._asked[frame.data[16:18]] = frame.data[at : at + 8]
+        looked_at = number(frame, "FCVI_RMT_VA") & _NONE_32
+        for seen, length, real in reversed(self._regions):
+            if -pages.PAGE <= looked_at - seen < length + pages.PAGE:
+                looked_at += real - seen
+                break
+        return _put(frame.data, ("DH", "FCVI_RMT_VA", looked_at, frame.dh_offset))
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        asked = self._asked.get(frame.data[16:18])
+        if kind != "READ_RESP" or frame.dh_length < 32 or asked is None:
+            return None
+        at = frame.dh_offset + 16
+        return [frame.data[:at] + asked + frame.data[at + 8 :]]

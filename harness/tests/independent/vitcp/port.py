@@ -134,12 +134,17 @@ class Port:
             return next(iter(self.memory.values()), None)
         return found
 
+    def _named(self, region: Memory, address: int) -> int:
+        """The address that the port looks at."""
+        if self.bad("address-checked-in-32-bits") or self.choose("memory") == "narrow":
+            return region.va & ~0xFFFFFFFF | address & 0xFFFFFFFF
+        return address
+
     def inside(self, region: Optional[Memory], address: int, length: int) -> bool:
         """Whether the range lies in the region."""
         if region is None:
             return False
-        if self.bad("address-checked-in-32-bits"):
-            address = region.va & ~0xFFFFFFFF | address & 0xFFFFFFFF
+        address = self._named(region, address)
         end = address + length
         if self.bad("address-wraps"):
             end %= TOP
@@ -160,8 +165,7 @@ class Port:
 
     def put(self, region: Memory, address: int, offset: int, data: bytes) -> None:
         """Bytes of an RDMA Write."""
-        if self.bad("address-checked-in-32-bits"):
-            address = region.va & ~0xFFFFFFFF | address & 0xFFFFFFFF
+        address = self._named(region, address)
         if self.bad("offset-not-added"):
             offset = 0
         if self.bad("write-one-further") and data:

@@ -232,6 +232,7 @@ class Vipl:
         data = bytearray((fill * (length // len(fill) + 1))[:length])
         where, handle = {
             "plain": (number << 32 | 0x1000, 0xA000 + number), "low": (number * 0x4000000, number - 1),
+            "narrow": (number * 0x800000 % (1 << 32), 0xA000 + number),
             "high": ((1 << 64) - (number + 1) * 0x4000000, 0xFFFFFFFF - number),
         }[self.port.choose("memory")]  # fmt: skip
         region = Memory(where, handle, data, write, read)
