@@ -7,8 +7,8 @@ from typing import Any
 from fcvi.fc import codec
 
 from .rev1_faulty import (
-    BrokenDut, Fault, HEADER, accepting, both, cut, drop, later_frame, longer_header, only, payload_byte, put, refuses, refusing,
-    returns, shorter_header, state, swap_addresses, twice, with_payload,
+    BrokenDut, Fault, HEADER, accepting, both, cut, drop, later_frame, longer_header, no_rx_id, only, payload_byte, put, refuses,
+    refusing, returns, shorter_header, state, swap_addresses, twice, with_payload,
 )  # fmt: skip
 
 _CLIENT, _SERVER = "R1.5.3.a/unreliable/class3", "R1.5.3.b/unreliable/class3"
@@ -377,6 +377,9 @@ FAULTS = [
     Fault("seq-id-used-again", "R1.5.4.a/class2/acks-held-back", "REV1-5.4-01", out={"SEND_RQST": put("FC", "SEQ_ID", 7)}),
     Fault("seq-id-of-an-open-sequence", "R1.5.4.a/class2/one-ack-held-back", "REV1-5.4-01", out={"SEND_RQST": _first_seq_id}),
     Fault("more-sequences-than-seq-ids", "R1.5.4.a/class2/every-ack-held-back", "REV1-4.1-01", out={"SEND_RQST": _in_two}),
+    Fault("needs-rx-id", "R1.5.4.a/class3/send/no-rx-id", "FCVI-6.2.1-01", into={"SEND_RESP": only(no_rx_id, drop())}),
+    Fault("needs-rx-id-of-a-read", "R1.5.4.a/class2/rdma-read/no-rx-id", "FCVI-6.7.1-02",
+          into={"READ_RESP": only(no_rx_id, drop())}),
     Fault("seq-cnt-from-one", "R1.5.4.a/unreliable/class3/send/1-bytes", "REV1-5.4-02",
           out={"SEND_RQST": put("FC", "SEQ_CNT", lambda n: n + 1)}),
     Fault("seq-cnt-wraps", "R1.5.4.a/unreliable/class3/send/3001-bytes", "REV1-5.4-03", out={"SEND_RQST": _late_numbers}),

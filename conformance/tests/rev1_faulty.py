@@ -177,6 +177,11 @@ def refuses(view: codec.Frame) -> bool:
     return bool(view.get("DH", "CONN_ERR"))
 
 
+def no_rx_id(view: codec.Frame) -> bool:
+    """A frame whose sender uses no RX_ID."""
+    return view.get("FC", "RX_ID") == 0xFFFF
+
+
 def later_frame(view: codec.Frame) -> bool:
     """Not the first frame of its Exchange."""
     return bool(view.get("FC", "SEQ_CNT"))

@@ -9,8 +9,8 @@ from fcvi.fc.message import Message, frames_of, send_frames
 from fcvi.fc.scenario import Scenario
 
 from .clause_6_requests import originate
-from conformance.fcvi.steps.connection import REGISTRY
-from conformance.fcvi.steps.message_checks import read_header, respond
+from conformance.fcvi.steps.connection import REGISTRY, disconnect_and_answer
+from conformance.fcvi.steps.message_checks import answer, read_header, respond
 from conformance.fcvi.steps.messages import (
     RR,
     expect_connected,
@@ -115,6 +115,32 @@ def crossing_sends(t: Scenario) -> None:
         expect_good(t, setup.vi, "send", "FCVI-5.2.5-01")
         t.require(memory(t, buffer) == data, "FCVI-5.2.5-01", "the tester's Send was not placed", "other bytes", "the data")
     t.control("Messages with equal FCVI_MSG_IDs went both ways")
+
+
+@case(
+    REGISTRY,
+    "5.8.1.rx-id",
+    "A responder that uses no RX_ID",
+    clause="5.8.1",
+    requirements=["FCVI-5.8.1-01", "FCVI-8.2-b1", "FCVI-6.3.1-01", "FCVI-6.5.1-01", "FCVI-6.7.1-02", "FCVI-8.1-03"],
+    tags=["setup", "message"],
+    applies="client or server",
+    variants=variants(levels=("reliable-delivery",), ops=("rdma-read",), classes=(3, 2), choices=[("reliable-delivery", {})])
+    + variants(levels=("reliable-reception",), ops=("send", "rdma-write", "rdma-read"), classes=(3, 2)),
+)  # fmt: skip
+def no_rx_id(t: Scenario) -> None:
+    """The tester answers with RX_ID FFFFh in every Exchange that the DUT begins: it need not use RX_IDs (FC-FS). OX_ID names the
+    Exchange, so the setup, the responses to Messages and that to a Disconnect are taken all the same.
+    """
+    t.tester.uses_rx_ids = False
+    setup = open_connection(t)
+    for number in (1, 2):
+        taken, _ = originate(t, setup, number, 300)
+        answer(t, setup, taken)
+        expect_good(t, setup.vi, "send", "FCVI-5.8.1-01", length=300)
+    expect_connected(t, setup, "FCVI-5.8.1-01", "with answers whose RX_ID is FFFFh")
+    t.control("Messages whose answers had RX_ID FFFFh completed")
+    disconnect_and_answer(t, setup)
 
 
 _UNRELIABLE: dict[str, Any] = {"role": "any", "op": "send", "attributes": {"FCVI_RELIABILITY_LVL": 1}}

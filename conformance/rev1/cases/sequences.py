@@ -27,6 +27,10 @@ _OPS: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 _READS: list[tuple[str, dict[str, Any]]] = [(f"rdma-read/{n}-bytes", {"op": "rdma-read", "length": n, "applies": "rdma_read"})
                                             for n in (1, 3001)]  # fmt: skip
+_NO_RX_ID: list[tuple[str, dict[str, Any]]] = [
+    (f"{op}/no-rx-id", {"op": op, "length": 337, "applies": pics, "no_rx_id": True})
+    for op, pics in (("send", "send"), ("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"))
+]  # fmt: skip
 
 
 @case(
@@ -42,6 +46,7 @@ _READS: list[tuple[str, dict[str, Any]]] = [(f"rdma-read/{n}-bytes", {"op": "rdm
     applies="client or server",
     variants=variants(roles=("any",), levels=("unreliable", "reliable-reception"), classes=(3, 2), choices=_OPS, config=_SMALL)
     + variants(roles=("any",), levels=("reliable-delivery", "reliable-reception"), choices=_READS, config=_SMALL)
+    + variants(roles=("any",), levels=("reliable-reception",), classes=(3, 2), choices=_NO_RX_ID, config=_SMALL)
     + variants(roles=("any",), levels=("unreliable",), classes=(2,), config=_SMALL, pics="send",
                choices=[("class2/acks-held-back", {"op": "acks", "length": 0}),
                         ("class2/one-ack-held-back", {"op": "one-ack", "length": 0, "applies": "max_vis >= 7"}),
@@ -53,9 +58,11 @@ _READS: list[tuple[str, dict[str, Any]]] = [(f"rdma-read/{n}-bytes", {"op": "rdm
 )  # fmt: skip
 def sequences(t: Scenario) -> None:
     """SEQ_CNT is 0 in the first frame and goes on through the Exchange, without a wrap in an IU; RLTV_OFF is the displacement
-    of the payload. In class 2 no SEQ_ID is used again before the ACK of the last frame of its Sequence.
+    of the payload. In class 2 no SEQ_ID is used again before the ACK of the last frame of its Sequence. A responder need not
+    use RX_IDs: its answers with FFFFh are taken (FC-PH).
     """
     with_rdma(t)
+    t.tester.uses_rx_ids = not t.params.get("no_rx_id")
     setup = connect(t)
     op = str(t.params["op"])
     if op == "acks":

@@ -65,6 +65,7 @@ class Tester:
         self.monitor.name(self.dut_id, self.n_port_id, int(config["port_name"], 16))
         self.services = Services(self, config)
         self.second_port: Optional[SecondPort] = None  # the second arrangement: it answers instead of the tester
+        self.uses_rx_ids = True  # without, a responder leaves FFFFh, and OX_ID names its Exchanges (FC-FS)
         self._exchanges: dict[tuple[str, int], Exchange] = {}
         self._sequences: dict[tuple[str, int, int], list[tuple[int, codec.Frame]]] = {}
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -86,7 +87,7 @@ class Tester:
 
     def assign_rx_id(self, exchange: Exchange) -> None:
         """As responder, give the Exchange an RX_ID of the tester's, unless it has one."""
-        if exchange.rx_id != build.X_ID_UNASSIGNED:
+        if exchange.rx_id != build.X_ID_UNASSIGNED or not self.uses_rx_ids:
             return
         exchange.rx_id, self._next_rx_id = self._next_rx_id, self._next_rx_id + 1
 
