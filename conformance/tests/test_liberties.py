@@ -79,6 +79,7 @@ _SHOWN_IN = (
     "B.R3", "5.2.2.sends/dut-server", "E.2",
     "B.R7a/send/class2/frame",
     "7.7.1.process", "7.5.request", "5.9.2/", "7.7.1.relogin/dut-client/class2", "C.5.7.1/dut-server",
+    "C.5.1.send", "7.7.1.inbound",
 )  # fmt: skip
 
 

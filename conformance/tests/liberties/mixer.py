@@ -25,12 +25,12 @@ from fcvi.engine.runner import not_applicable, run_variant
 from conformance.tests.choices import VariantDut
 from conformance.tests.variants import CASES, INDEPENDENT, LEVELS, IndependentDut, setting_of
 
-from . import again, calls, frames, links, planes, services, traffic, values, words
+from . import again, calls, frames, habits, links, planes, services, traffic, values, words
 from .layer import FreeDut
 from .manner import LIBERTIES, Liberty, Manner
 
 #: From the port outwards.
-MODULES = (calls, frames, words, values, again, planes, traffic, services, links)
+MODULES = (calls, frames, words, values, again, planes, traffic, services, links, habits)
 #: Pairs that would change one thing twice.
 APART = ({"frames-of-uneven-length", "one-count-of-an-exchange"},)
 _MOST_INCONCLUSIVE = 0.01
