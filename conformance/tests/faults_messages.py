@@ -52,6 +52,14 @@ def remembers(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def fill_counts(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
+    """Fill bytes that are not zero spoil the data before them."""
+    rest = view.data[len(view.data) - view.fill :]
+    if view.iu not in ("SEND_RQST", "WRITE_RQST", "READ_RESP") or not any(rest):
+        return None
+    return view.data[: view.payload_offset] + bytes(len(view.payload)) + rest
+
+
 def looks_at(va: int, handle: int) -> Any:
     """Only these bits of an address and a memory handle count (5.9.8, 5.9.9)."""
 
@@ -240,6 +248,8 @@ FAULTS = [
     Fault("writes-not-received", f"6.5/{_RD}/{_ROLE}/two-ius", "FCVI-6.4.1-02", into={"WRITE_RQST"}),
     Fault("write-immediate-lost", f"6.5/{_RD}/{_ROLE}/immediate", "FCVI-5.9.7.1-01", completions=wrong_immediate),
     Fault("places-by-count", f"6.5/{_RD}/uneven-frames", "FCVI-6.4.1-02", hears=places_by_count),
+    Fault("fill-bytes-count", "3.4.messages/rdma-write/class3/fill", "FCVI-3.4-04", hears=fill_counts),
+    Fault("fill-bytes-of-reads-count", "3.4.messages/rdma-read/class2/fill", "FCVI-3.4-04", hears=fill_counts),
     Fault("address-of-32-bits", "5.9.4.3.protection/class3/address-high", "FCVI-5.9.7.3.1-04",
           hears=looks_at(0xFFFF_FFFF, 0xFFFF_FFFF), results={"VipRegisterMem": remembers}),
     Fault("memory-handle-of-16-bits", "5.9.4.3.protection/class3/handle-high", "FCVI-5.9.7.3.1-04",

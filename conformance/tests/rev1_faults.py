@@ -8,7 +8,7 @@ from fcvi.fc import codec
 
 from .rev1_faulty import (
     BrokenDut, Fault, HEADER, accepting, both, cut, drop, later_frame, longer_header, no_rx_id, only, payload_byte, put, refuses,
-    refusing, returns, shorter_header, state, swap_addresses, twice, with_payload,
+    refusing, returns, says_when_it_goes_on, shorter_header, state, swap_addresses, twice, with_payload,
 )  # fmt: skip
 
 _CLIENT, _SERVER = "R1.5.3.a/unreliable/class3", "R1.5.3.b/unreliable/class3"
@@ -380,6 +380,8 @@ FAULTS = [
     Fault("needs-rx-id", "R1.5.4.a/class3/send/no-rx-id", "FCVI-6.2.1-01", into={"SEND_RESP": only(no_rx_id, drop())}),
     Fault("needs-rx-id-of-a-read", "R1.5.4.a/class2/rdma-read/no-rx-id", "FCVI-6.7.1-02",
           into={"READ_RESP": only(no_rx_id, drop())}),
+    Fault("continue-condition-checked", "R1.5.4.a/unreliable/tester-writes/continue", "FCVI-6.2.1-01",
+          into={"SEND_RQST": only(says_when_it_goes_on, drop())}),
     Fault("seq-cnt-from-one", "R1.5.4.a/unreliable/class3/send/1-bytes", "REV1-5.4-02",
           out={"SEND_RQST": put("FC", "SEQ_CNT", lambda n: n + 1)}),
     Fault("seq-cnt-wraps", "R1.5.4.a/unreliable/class3/send/3001-bytes", "REV1-5.4-03", out={"SEND_RQST": _late_numbers}),

@@ -182,6 +182,11 @@ def no_rx_id(view: codec.Frame) -> bool:
     return view.get("FC", "RX_ID") == 0xFFFF
 
 
+def says_when_it_goes_on(view: codec.Frame) -> bool:
+    """A frame with a Continue Sequence Condition."""
+    return view.get("FC", "Continue_Sequence_Condition") != 0
+
+
 def later_frame(view: codec.Frame) -> bool:
     """Not the first frame of its Exchange."""
     return bool(view.get("FC", "SEQ_CNT"))

@@ -1,12 +1,17 @@
-"""Clauses 5.8.1 and 7.3: what a port has to turn away: a frame that was damaged, and RDMA that the VI is not enabled for."""
+"""Clauses 5.8.1 and 7.3: what a port has to turn away: a frame that was damaged, and RDMA that the VI is not enabled for. And 3.4:
+what it has to take, though not every port writes its frames so.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from fcvi.engine.case import Variant, case
 from fcvi.fc.scenario import Scenario
 from fcvi.fc import build
-from fcvi.fc.message import Message
+from fcvi.fc.message import Cut, Message, frames_of
 
+from .clause_6_requests import originate
 from conformance.fcvi.steps.connection import (
     REGISTRY,
     SERVER,
@@ -20,8 +25,9 @@ from conformance.fcvi.steps.connection import (
     start_accept,
     start_wait,
 )
+from conformance.fcvi.steps.message_checks import read_header
 from conformance.fcvi.steps.messages import (
-    deliver, expect_good, memory, open_connection, post, prepare, register, transmit, variants,
+    deliver, expect_good, memory, open_connection, post, prepare, register, transmit, variants, written_otherwise,
 )  # fmt: skip
 
 
@@ -88,6 +94,52 @@ def another_type(t: Scenario) -> None:
     seen = memory(t, region)
     t.require(seen == message.data, "FCVI-6.2.1-01", "the Message was not delivered", seen[:16].hex(), message.data[:16].hex())
     t.control("the Message with TYPE 58h arrived")
+
+
+#: What FC-FS gives no meaning to, or none that the recipient of a Message acts on.
+_MEANS_NOTHING: list[tuple[str, dict[str, Any]]] = [(what, {"what": what}) for what in ("fill", "continue", "dscp", "last-in-all")]
+_ACK_FORM: list[tuple[str, dict[str, Any]]] = [("ack-form", {"what": "ack-form"})]
+_OPS = ("send", "rdma-write", "rdma-read")
+
+
+@case(
+    REGISTRY,
+    "3.4.messages",
+    "What has no meaning in the frames of a Message is not looked at",
+    clause="3.4, 5.8.1",
+    requirements=["FCVI-3.4-04", "FCVI-5.8.1-01"],
+    tags=["message", "fields"],
+    applies="client or server",
+    variants=variants(levels=("reliable-delivery",), ops=_OPS, classes=(3, 2), choices=_MEANS_NOTHING)
+    + variants(levels=("reliable-delivery",), ops=_OPS, choices=_ACK_FORM),
+)  # fmt: skip
+def meaningless_in_messages(t: Scenario) -> None:
+    """Messages of the tester are taken whatever their fill bytes hold, with a Continue Sequence Condition, a code point for
+    differentiated services in CS_CTL, Last_Sequence in each frame of the last Sequence, or in class 3 an ACK_Form.
+    """
+    setup = open_connection(t)
+    cut = Cut(frame=100, ius=2)
+    for number, size in enumerate((41, 242, 303), 1):  # three, two and one fill bytes
+        data = t.rng.randbytes(size)
+        if t.params["op"] == "rdma-read":
+            taken, buffer = originate(t, setup, number, size)
+            t.tester.assign_rx_id(taken.exchange)
+            header = read_header(setup, taken)
+            frames = frames_of(t.tester, taken.exchange, "READ_RESP", header, data, answered=False, cut=cut)
+        else:
+            buffer = register(t, size, write=True)
+            if t.params["op"] == "send":
+                post(t, setup.vi, "recv", buffer)
+            remote = (buffer.va, buffer.handle) if t.params["op"] == "rdma-write" else (0, 0)
+            frames = prepare(t, setup, Message(str(t.params["op"]), number, data, None, *remote), cut).frames
+        transmit(t, written_otherwise(t, str(t.params["what"]), frames))
+        if t.params["op"] != "rdma-write":
+            expect_good(t, setup.vi, "recv" if t.params["op"] == "send" else "send", "FCVI-3.4-04", length=size)
+        t.owed(lambda: memory(t, buffer, size) == data)  # noqa: B023
+        seen = memory(t, buffer, size)
+        t.require(seen == data, "FCVI-3.4-04", "the data are not in their place", seen[:12].hex(), data[:12].hex())
+    check_state(t, setup.vi, "connected", "FCVI-3.4-04")
+    t.control("the Messages arrived")
 
 
 @case(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional, Sequence
 
 from fcvi.engine import pages
+from fcvi.fc import build, codec
 from fcvi.fc.build import RawFrame
 from fcvi.engine.case import Variant
 from fcvi.fc.message import Cut, Message, frames_of, send_frames
@@ -254,6 +255,26 @@ def transmit(t: Scenario, frames: Sequence[RawFrame], note: str = "") -> None:
     """Send frames and let the DUT take them in."""
     send_frames(t.tester, frames, note)
     t.settle()
+
+
+def written_otherwise(t: Scenario, what: str, frames: list[RawFrame]) -> list[RawFrame]:
+    """The same frames as another port may write them: what differs has no meaning (3.4)."""
+    last = codec.decode(frames[-1].data, edition=t.tester.edition)
+    made = []
+    for frame in frames:
+        view, fc = codec.decode(frame.data, edition=t.tester.edition), dict[str, int]()
+        if what == "fill" and view.fill:
+            frame = replace(frame, data=frame.data[: -view.fill] + bytes(t.rng.randrange(1, 256) for _ in range(view.fill)))
+        elif what == "continue" and view.header("End_Sequence") and not view.header("Last_Sequence"):
+            fc = {"Continue_Sequence_Condition": t.rng.randrange(1, 4)}
+        elif what == "dscp":
+            fc = {"CS_CTL_OTHER": 0x2E}
+        elif what == "last-in-all" and view.header("SEQ_ID") == last.header("SEQ_ID"):
+            fc = {"Last_Sequence": last.header("Last_Sequence")}
+        elif what == "ack-form":
+            fc = {"ACK_Form": t.rng.randrange(1, 4)}
+        made.append(build.changed(frame, fc))
+    return made
 
 
 def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] = 0) -> Received:

@@ -31,6 +31,10 @@ _NO_RX_ID: list[tuple[str, dict[str, Any]]] = [
     (f"{op}/no-rx-id", {"op": op, "length": 337, "applies": pics, "no_rx_id": True})
     for op, pics in (("send", "send"), ("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"))
 ]  # fmt: skip
+#: What has no meaning in a frame, or none that its recipient acts on (3.5, FC-PH).
+_OTHERWISE: list[tuple[str, dict[str, Any]]] = [
+    (f"tester-writes/{what}", {"op": "otherwise", "what": what}) for what in ("fill", "continue", "last-in-all", "ack-form")
+]
 
 
 @case(
@@ -52,14 +56,14 @@ _NO_RX_ID: list[tuple[str, dict[str, Any]]] = [
                         ("class2/one-ack-held-back", {"op": "one-ack", "length": 0, "applies": "max_vis >= 7"}),
                         ("class2/every-ack-held-back", {"op": "no-acks", "length": 0, "applies": "max_vis >= 6"})])
     + variants(roles=("any",), levels=("unreliable", "reliable-reception"), config=_SMALL, pics="send",
-               choices=[("tester-cuts/one-iu", {"op": "cuts", "length": 900, "ius": 1}),
+               choices=[*_OTHERWISE, ("tester-cuts/one-iu", {"op": "cuts", "length": 900, "ius": 1}),
                         ("tester-cuts/uneven-frames", {"op": "cuts", "length": 900, "ius": 1, "uneven": True}),
                         ("tester-cuts/three-ius", {"op": "cuts", "length": 900, "ius": 3})]),
 )  # fmt: skip
 def sequences(t: Scenario) -> None:
     """SEQ_CNT is 0 in the first frame and goes on through the Exchange, without a wrap in an IU; RLTV_OFF is the displacement
     of the payload. In class 2 no SEQ_ID is used again before the ACK of the last frame of its Sequence. A responder need not
-    use RX_IDs: its answers with FFFFh are taken (FC-PH).
+    use RX_IDs: its answers with FFFFh are taken (FC-PH). So are Messages with something else where the frame says nothing (3.5).
     """
     with_rdma(t)
     t.tester.uses_rx_ids = not t.params.get("no_rx_id")
@@ -76,6 +80,9 @@ def sequences(t: Scenario) -> None:
         cut = Cut(frame=20 if joined else 100, ius=int(t.params["ius"]), uneven=joined)
         deliver(t, setup, pattern(900), cut=cut)
         deliver(t, setup, pattern(16))
+    elif op == "otherwise":
+        for size in (41, 242, 303):
+            deliver(t, setup, pattern(size), cut=Cut(frame=100, ius=2), otherwise=str(t.params["what"]))
     else:
         _both_ways(t, setup, op, pattern(int(t.params["length"])))
         check_acknowledged(t, "FCVI-5.8.1-01")

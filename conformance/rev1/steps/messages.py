@@ -11,7 +11,9 @@ from fcvi.fc.build import SOF, RawFrame
 from fcvi.fc.message import Cut, frames_of, send_frames
 from fcvi.fc.received import Exchange, Received
 
-from conformance.fcvi.steps.messages import Region, expect_good, in_error, memory, next_completion, post, register, state_of
+from conformance.fcvi.steps.messages import (
+    Region, expect_good, in_error, memory, next_completion, post, register, state_of, written_otherwise,
+)  # fmt: skip
 
 from .connection import (
     BY_KERNEL, RR, STATE, Scenario, Setup, answer_disconnect, check_disconnect, check_header, check_state, level_of,
@@ -113,11 +115,14 @@ def expect_response(t: Scenario, setup: Setup, sent: Sent, flags: Optional[int] 
     return resp
 
 
-def deliver(t: Scenario, setup: Setup, data: bytes, *, cut: Cut = Cut(), immediate: Optional[int] = None) -> Completion:
-    """A Send of the tester arrives: response, completion and bytes."""
+def deliver(
+    t: Scenario, setup: Setup, data: bytes, *, cut: Cut = Cut(), immediate: Optional[int] = None, otherwise: str = ""
+) -> Completion:
+    """A Send of the tester arrives: response, completion and bytes. otherwise: what of its frames another port writes so."""
     region = register(t, max(len(data), 4))
     post(t, setup.vi, "recv", region)
     sent = build(t, setup, data, cut=cut, immediate=immediate)
+    sent.frames = written_otherwise(t, otherwise, sent.frames)
     transmit(t, sent)
     if answered(t):
         expect_response(t, setup, sent)

@@ -71,8 +71,8 @@ class Tester:
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._event_number = 0
         self._held: dict[str, list[Callable[[], None]]] = {"dut": [], "tester": []}
-        self._next_ox_id = rng.randrange(0x1000, 0x7000)
-        self._next_rx_id = rng.randrange(0x8000, 0xF000)
+        self.next_ox_id = rng.randrange(0x1000, 0x7000)
+        self.next_rx_id = rng.randrange(0x8000, 0xF000)
         self._next_seq_id = rng.randrange(0, 0x80)
 
     # ---- sending ----
@@ -80,7 +80,7 @@ class Tester:
     def open_exchange(self, ox_id: Optional[int] = None, port: Optional[int] = None) -> Exchange:
         """A new Exchange that the tester originates, from another of its ports when one is given."""
         if ox_id is None:
-            ox_id, self._next_ox_id = self._next_ox_id, self._next_ox_id + 1
+            ox_id, self.next_ox_id = self.next_ox_id, (self.next_ox_id + 1) % build.X_ID_UNASSIGNED
         exchange = Exchange("tester", ox_id, port=self.n_port_id if port is None else port)
         self._exchanges[("tester", ox_id)] = exchange
         return exchange
@@ -89,7 +89,7 @@ class Tester:
         """As responder, give the Exchange an RX_ID of the tester's, unless it has one."""
         if exchange.rx_id != build.X_ID_UNASSIGNED or not self.uses_rx_ids:
             return
-        exchange.rx_id, self._next_rx_id = self._next_rx_id, self._next_rx_id + 1
+        exchange.rx_id, self.next_rx_id = self.next_rx_id, (self.next_rx_id + 1) % build.X_ID_UNASSIGNED
 
     def envelope(self, exchange: Exchange, fc: Optional[Mapping[str, int]] = None) -> build.Envelope:
         """The next Sequence of the tester on this Exchange."""
