@@ -420,7 +420,10 @@ class Agent:
             if vi.gone or vi.epoch != epoch or vi.state != c.PENDING:
                 return {"return": c.STATE}
             vi.state = c.IDLE
-        return {"return": self.connecting.accept(conn, vi)}
+        code = self.connecting.accept(conn, vi)
+        if self.choices.accept_returns_s and code == c.OK:
+            yield self.threads.until(lambda: self.world.ended or vi.gone, self.choices.accept_returns_s)
+        return {"return": code}
 
     def do_VipConnectReject(self, p: Json) -> Json:
         conn: Conn = self._live("conn", p)
@@ -473,6 +476,8 @@ class Agent:
         if code == c.OK and (too_few or entries > cq.room and not self.choices.cq_grows):
             code = c.RESOURCE
         cq.room = entries if code == c.OK else cq.room
+        while self.choices.shrinks_with_loss and len(cq.entries) > cq.room:
+            cq.entries.pop()
         return {"return": code}
 
     def _entry(self, cq: Cq) -> Json:
@@ -671,7 +676,7 @@ class Agent:
 
     def do_VipNSGetHostByAddr(self, p: Json) -> Json:
         code, name, length = names.by_address(self._nic(p), bytes.fromhex(p["Address"]["host"]), p.get("NameLen", 256),
-                                              0 if self.choices.short_name_len else 1)
+                                              0 if self.choices.short_name_len else 1, self.choices.last_name)
         shown = {"Name": name.upper() if self.choices.names_upper else name, "terminated": True} if code == c.OK else {}
         return {"return": code, "NameLen": length, "guard": True, **shown}
 

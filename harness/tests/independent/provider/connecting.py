@@ -78,7 +78,7 @@ class Connecting:
     def destroy_vi(self, vi: Vi) -> str:
         """G 3.2.2: Idle, and nothing left to dequeue."""
         if vi.state != c.IDLE or vi.send.work or vi.receive.work:
-            return c.STATE
+            return self.world.choices.busy_code
         vi.gone = True
         for queue in (vi.send, vi.receive):
             queue.handlers.clear()
@@ -133,15 +133,16 @@ class Connecting:
         size = max(len(one), len(two)) if self.world.choices.padded else 0
         return one.ljust(size, b"\0") == two.ljust(size, b"\0")
 
-    @staticmethod
-    def _differ(one: Attributes, two: Attributes) -> str:
+    def _differ(self, one: Attributes, two: Attributes) -> str:
         if one.qos != two.qos:
             return c.QOS
-        if one.size != two.size:
+        if one.size != two.size and not self.world.choices.sizes_meet:
             return c.MTU
         return c.LEVEL if one.level != two.level else c.OK
 
     def _join(self, one: Vi, two: Vi) -> None:
+        if self.world.choices.sizes_meet:
+            one.attributes.size = two.attributes.size = min(one.attributes.size, two.attributes.size)
         for vi, other in ((one, two), (two, one)):
             vi.state, vi.peer, vi.lost, vi.partner = c.CONNECTED, other, False, other.attributes
             vi.epoch += 1
@@ -164,6 +165,8 @@ class Connecting:
         if not self._usable(nic, local):
             return c.PARAMETER, None
         wait = Wait(nic, local.discriminator)
+        if self.world.choices.one_wait and any(w.nic is nic and w.discriminator == wait.discriminator for w in self._waits):
+            return c.RESOURCE, None
         if seconds != 0 and self.world.choices.waits_begin_s:
             yield self.world.threads.until(lambda: self.world.ended or nic.gone, self.world.choices.waits_begin_s)
         self._waits.append(wait)
@@ -176,7 +179,9 @@ class Connecting:
 
     def request(self, vi: Vi, local: Address, remote: Address, seconds: Optional[float]) -> Steps[str]:
         """VipConnectRequest (G 3.3.4)."""
-        if seconds == 0 or not self._usable(vi.nic, local) or not self._fits(remote.discriminator):
+        if seconds == 0:
+            return self.world.choices.no_time
+        if not self._usable(vi.nic, local) or not self._fits(remote.discriminator):
             return c.PARAMETER
         if vi.state != c.IDLE or self._held(vi):
             return c.STATE
@@ -187,8 +192,9 @@ class Connecting:
             yield from self.world.until(lambda: vi.gone or vi.epoch != epoch, seconds)
             if vi.epoch == epoch and vi.state == c.PENDING:
                 vi.state = c.IDLE
-            return c.TIMEOUT if vi.epoch == epoch else c.STATE
-        wait = next((w for w in self._waits if w.conn is None and w.nic.address == remote.host
+            return c.TIMEOUT if vi.epoch == epoch else self.world.choices.cut_off
+        waits = self._waits[::-1] if self.world.choices.last_first else self._waits
+        wait = next((w for w in waits if w.conn is None and w.nic.address == remote.host
                      and self._same(w.discriminator, remote.discriminator)), None)
         if wait is None:
             return self.world.choices.no_match
@@ -201,7 +207,7 @@ class Connecting:
             return conn.result
         conn.result = c.TIMEOUT
         if vi.epoch != epoch:
-            return c.STATE
+            return self.world.choices.cut_off
         if own and vi.attributes.level != c.UD:
             self.transfer.fail(vi, None)
         else:
@@ -210,7 +216,7 @@ class Connecting:
 
     def _unreachable(self, vi: Vi) -> str:
         """A partition (G 3.3.4): at a reliable level the VI goes to Error."""
-        if vi.attributes.level != c.UD:
+        if vi.attributes.level != c.UD and not self.world.choices.unreachable_idle:
             vi.state = c.PENDING
             self.transfer.fail(vi, None)
         return "VIP_NOT_REACHABLE"
@@ -223,6 +229,9 @@ class Connecting:
             return c.STATE
         if conn.result is not None:
             conn.gone = True
+            if self.world.choices.late_accept_ends:
+                vi.state = c.PENDING
+                self.transfer.fail(vi, None)
             return c.TIMEOUT
         if self.transfer.wire.down:
             conn.gone = True

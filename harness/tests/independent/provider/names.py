@@ -39,9 +39,10 @@ def by_name(nic: Nic, name: Optional[str], index: int, room: Optional[int]) -> t
     return c.OK, found[index]
 
 
-def by_address(nic: Nic, address: bytes, room: int, nul: int) -> tuple[str, str, int]:
+def by_address(nic: Nic, address: bytes, room: int, nul: int, last: bool) -> tuple[str, str, int]:
     """VipNSGetHostByAddr: the name, and its length or the size that is needed, with a NUL where ``nul`` is 1 (A36)."""
-    name = next((known for known, found in (nic.names or {}).items() if address in found), None)
+    names = [known for known, found in (nic.names or {}).items() if address in found]
+    name = names[-1 if last else 0] if names else None
     if name is None:
         return c.NAMESERVICE, "", room
     if room < len(name) + 1:

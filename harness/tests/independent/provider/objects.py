@@ -75,6 +75,8 @@ class Nic(Thing):
     cqs: list[Cq] = field(default_factory=list)
     handler: Optional[Callable[[ErrorReport], None]] = None
     names: Optional[dict[str, list[bytes]]] = None
+    counted: int = 0
+    """How many memory handles it has given out, where it counts its own."""
 
 
 @dataclass(eq=False)

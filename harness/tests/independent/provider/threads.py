@@ -91,6 +91,8 @@ class Threads:
         self.main = Thread(self)
         self.current = self.main
         self.busy: list[Thread] = []
+        #: The youngest of those that could go on goes first.
+        self.last_first = False
         self._due: list[tuple[int, int, Callable[[], None]]] = []
         self._count = itertools.count()
 
@@ -110,7 +112,7 @@ class Threads:
             while self._due and self._due[0][0] <= self.clock.now_us():
                 heapq.heappop(self._due)[2]()
                 again = True
-            for thread in list(self.busy):
+            for thread in self.busy[::-1] if self.last_first else list(self.busy):
                 self.current = thread
                 again = thread.turn() or again
             self.current = self.main

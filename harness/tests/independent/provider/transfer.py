@@ -29,6 +29,8 @@ class Transfer:
         if va % 64 and world.choices.misaligned_refused:
             return c.PARAMETER
         if not self._writes(vi, va, handle):
+            if world.choices.unfit_refused:
+                return c.PARAMETER
             if world.choices.unfit_comes_back:
                 queue.work.append(Work(va, handle))
             self._catastrophe(vi, "VIP_ERROR_POST_DESC", va)
@@ -41,7 +43,7 @@ class Transfer:
             return c.OK
         work = Work(va, handle, excess=over and world.choices.overrun == "error")
         world.space.write(va + 28, bytes(4))
-        if queue.work:
+        if queue.work and world.choices.writes_next:
             world.space.write(queue.work[-1].va, struct.pack("<QI", va, handle))
         queue.work.append(work)
         if world.choices.copies:
@@ -53,7 +55,7 @@ class Transfer:
             if late:
                 world.threads.after(late, lambda: self._not_connected(vi, queue, work))
             elif not work.status:
-                self.complete(vi, queue, work, c.FLUSHED)
+                self.complete(vi, queue, work, c.FORMAT if world.choices.idle_format and vi.state != c.ERROR else c.FLUSHED)
         elif not receive:
             self._plan(vi)
         else:
@@ -101,6 +103,8 @@ class Transfer:
         """Reported at once, but in Idle and Pending with the connect attempt (S 5.1, G 6.3.1)."""
         if vi.state == c.IDLE:
             vi.held = code
+            if self.world.choices.idle_told:
+                self.world.report(ErrorReport(code, "VIP_RESOURCE_DESCRIPTOR", vi.nic, vi, va))
             return
         self.world.report(ErrorReport(code, "VIP_RESOURCE_DESCRIPTOR", vi.nic, vi, va))
         self.break_connection(vi, None)
@@ -319,6 +323,8 @@ class Transfer:
             self.break_connection(peer, named)
             if named is not None and self.world.choices.lost_as_well:
                 self.world.report(ErrorReport("VIP_ERROR_CONN_LOST", "VIP_RESOURCE_VI", peer.nic, peer))
+        elif fault and named is None and self.world.choices.ud_ends:
+            self.fail(peer, None)
         elif fault and named is not None and self.world.choices.ud_tells:
             self.world.report(ErrorReport(named, "VIP_RESOURCE_VI", peer.nic, peer))
 
@@ -378,6 +384,8 @@ class Transfer:
         if choices.stale_fields and immediate is None:
             immediate = 0xC0DEC0DE
             self.world.space.write(work.va, struct.pack("<QI", 0xDEAD_BEEF_0000_0040, 0xFFFFFFFF))
+        if choices.control_changed and (there := self.world.space.read(work.va + 14, 2)) is not None:
+            self.world.space.write(work.va + 14, bytes([there[0] | 4, there[1]]))
         if immediate is not None:
             self.world.space.write(work.va + 20, struct.pack("<I", immediate))
         if length is not None:
@@ -570,7 +578,7 @@ class Transfer:
     def wait(self, vi: Vi, queue: Queue, seconds: Optional[float]) -> Steps[tuple[str, Optional[int]]]:
         """VipSendWait and VipRecvWait (G 3.5.3, 3.5.6)."""
         if queue.cq is not None:
-            return c.RESOURCE, None
+            return self.world.choices.cq_wait_code, None
         yield from self.world.until(lambda: vi.gone or not queue.work or bool(queue.work[0].status), seconds)
         if vi.gone:
             return c.PARAMETER, None

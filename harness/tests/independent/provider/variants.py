@@ -78,7 +78,7 @@ class Choices:
     waits_begin_s: float = 0.0
     """How long the thread of a VipConnectWait takes to begin: requests until then find nobody (G 3.3.4)."""
     late_timeouts_s: float = 0.0
-    """How much later than asked a call returns whose time is over (A75)."""
+    """How much later than asked a call returns whose time is over; a little sooner by the grain of a clock (A75)."""
     idle_sends_late_s: float = 0.0
     """How long a Send takes to fail in Idle and Pending (S 5.1: immediately)."""
     overrun: str = "catastrophe"
@@ -116,7 +116,7 @@ class Choices:
     handle_values: str = "addresses"
     """Handles look like "addresses", are "high", or a value is given out anew at once: "reused" (A51)."""
     mem_handles: str = "random"
-    """Memory handles are "random", "counted", "high", or begin at "zero" (A71)."""
+    """Memory handles are "random", "counted", "high", begin at "zero", or "each" NIC counts its own (A71)."""
     reads_at: str = "both"
     """At which reliable levels there are RDMA Reads: "both", "delivery", "reception" (G 4.5)."""
     thread_safe: bool = True
@@ -181,6 +181,46 @@ class Choices:
     """False: autodiscovery leaves out the other NIC of the same node (A111)."""
     long_name: bool = False
     """The name of the NIC has all the characters that there is room for."""
+    busy_code: str = "VIP_INVALID_STATE"
+    """What VipDestroyVi tells of a VI that is not Idle (A02)."""
+    no_time: str = "VIP_INVALID_PARAMETER"
+    """What VipConnectRequest tells of a timeout of zero (A03)."""
+    cq_wait_code: str = "VIP_ERROR_RESOURCE"
+    """What a wait on a queue of a Completion Queue is told (A05)."""
+    sizes_meet: bool = False
+    """Unequal maxima become the smaller one at both ends (A07)."""
+    ud_ends: bool = False
+    """UD: a message that finds a bad receive moves its VI to Error (A15)."""
+    idle_told: bool = False
+    """An error of the Idle state is told at once, too (A26)."""
+    accept_returns_s: float = 0.0
+    """How long after the connection is up VipConnectAccept returns (A27)."""
+    idle_format: bool = False
+    """A Send in Idle or Pending is a FORMAT error (A28)."""
+    unreachable_idle: bool = False
+    """VIP_NOT_REACHABLE leaves the VI in Idle at every level (A31)."""
+    late_accept_ends: bool = False
+    """An accept whose client has gone leaves its VI in Error (A33)."""
+    cut_off: str = "VIP_INVALID_STATE"
+    """What a request is told whose VI is disconnected meanwhile (A74)."""
+    unfit_refused: bool = False
+    """A Descriptor that the VI may not reach: VIP_INVALID_PARAMETER at the post (A99)."""
+    one_wait: bool = False
+    """A second wait with the discriminator of one that waits is refused (A108)."""
+    last_first: bool = False
+    """Of the threads and waits that could go on, the youngest goes first: no text gives them an order."""
+    told_twice: bool = False
+    """Each error is told twice (A42)."""
+    control_changed: bool = False
+    """Bit 2 of the Control field is set in what has completed (A11)."""
+    writes_next: bool = True
+    """False: the library keeps a list of its own, and Next stays as it was (A98)."""
+    last_name: bool = False
+    """Of several names of an address VipNSGetHostByAddr tells the last (G 3.9.3)."""
+    shrinks_with_loss: bool = False
+    """VipResizeCQ below the entries that are there loses the newest (A40)."""
+    versions: int = 5
+    """HardwareVersion and ProviderVersion, which are the vendor's (G 4.5)."""
     rdma_read: bool = True
     reception: bool = True
     delivery: bool = True
@@ -219,13 +259,13 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "handlers_within": (True,), "one_handler_thread": (True,), "scribbles": ("early", "unused", "failed"), "stale_fields": (True,),
     "error_length": (1, 0xFFFFFFFF), "error_operation": (False,), "partial": (True,), "flushed_transport": (True,),
     "lost_as_well": (True,), "local_tells": (True,), "ud_tells": (True,), "no_match": ("VIP_REJECT", "VIP_TIMEOUT"),
-    "calls_take_s": (0.0005, 0.02), "waits_begin_s": (0.01, 0.12), "late_timeouts_s": (0.01, 0.7),
+    "calls_take_s": (0.0005, 0.02), "waits_begin_s": (0.01, 0.12), "late_timeouts_s": (0.01, 0.7, -0.015),
     "idle_sends_late_s": (0.002, 0.4),
     "overrun": ("room", "refused", "error"), "misaligned_refused": (True,), "cq_zero": (True,), "cq_exact": (True,),
     "stale_entries": (False,), "small_sizes": (False,), "size_zero": (True,), "read_on_ud": (True,), "zero_checked": (True,),
     "short_discriminators": (False,), "padded": (True,), "many_segments_format": (True,), "vi_maximum": (False,), "copies": (True,),
     "bad_receives_early": (True,), "write_both_bits": (True,), "handle_values": ("high", "reused"),
-    "mem_handles": ("counted", "high", "zero"), "reads_at": ("delivery", "reception"), "thread_safe": (False,),
+    "mem_handles": ("counted", "high", "zero", "each"), "reads_at": ("delivery", "reception"), "thread_safe": (False,),
     "most_vis": (2, 8, 4096), "most_cqs": (4, 1024), "most_regions": (8, 24, 100_000), "most_ptags": (96, 1 << 31),
     "mtu": (48, 1 << 24),
     "peer_again": (True,), "peers_one_told": (True,), "short_name_len": (True,), "nodes": (2, 5), "no_name": (True,),
@@ -234,6 +274,11 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "names_upper": (True,), "disconnect_takes_s": (0.004, 0.4), "accept_takes_s": (0.004, 0.4), "sink_early": (True,),
     "empty_late_s": (0.004, 0.3), "peers_meet_late_s": (0.004, 0.3), "flush_late_s": (0.004, 0.3), "zero_remote_checked": (True,),
     "block_bytes": (1 << 18,), "empty_when_done": (True,), "own_nics_listed": (False,), "cq_grows": (False,),
-    "long_name": (True,),
+    "long_name": (True,), "busy_code": ("VIP_ERROR_RESOURCE",), "no_time": ("VIP_TIMEOUT",),
+    "cq_wait_code": ("VIP_INVALID_PARAMETER",), "sizes_meet": (True,), "ud_ends": (True,), "idle_told": (True,),
+    "accept_returns_s": (0.004, 0.4), "idle_format": (True,), "unreachable_idle": (True,), "late_accept_ends": (True,),
+    "cut_off": ("VIP_TIMEOUT", "VIP_REJECT", "VIP_ERROR_RESOURCE"), "unfit_refused": (True,),
+    "one_wait": (True,), "last_first": (True,), "told_twice": (True,), "control_changed": (True,), "writes_next": (False,),
+    "last_name": (True,), "shrinks_with_loss": (True,), "versions": (0, 0xFFFF_FFFF),
     "damage": ("error",), "loss_seen": ("timer", "repaired"), "partition_seen": (False,),
 }

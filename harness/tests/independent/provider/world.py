@@ -35,6 +35,7 @@ class World:
         self.nics: list[Nic] = []
         self._random = random.Random(seed)
         self._handles = itertools.count(0 if choices.mem_handles == "zero" else 1)
+        threads.last_first = choices.last_first
         self.notifier = Thread(threads)
 
     # ---- time ----
@@ -42,7 +43,7 @@ class World:
     def until(self, met: Callable[[], bool], seconds: Optional[float]) -> Steps[None]:
         """Block until ``met`` or the time is up. The end of the world meets everything."""
         late = self.choices.late_timeouts_s if seconds else 0
-        yield self.threads.until(lambda: self.ended or met(), seconds + late if seconds is not None else None)
+        yield self.threads.until(lambda: self.ended or met(), max(seconds + late, 0.001) if seconds else seconds)
 
     def later(self, job: Callable[[], None]) -> None:
         """Call a handler now, or when the provider gets to it."""
@@ -64,6 +65,9 @@ class World:
         handler = report.nic.handler
         if handler is None or report.nic.gone:
             return
+        if self.choices.told_twice:
+            again = functools.partial(handler, report)
+            self.later(lambda: report.nic.thread.do(again))
         if self.choices.handlers_within and self.threads.current.call is not None:
             handler(report)
             return
@@ -94,7 +98,8 @@ class World:
         levels = [c.LEVEL_NAMES[level] for level in (c.UD, c.RD, c.RR) if self.has_level(level)]
         reads = [c.LEVEL_NAMES[level] for level in (c.RD, c.RR) if self.reads(level)]
         return {
-            "HardwareVersion": 3, "ProviderVersion": 7, "NicAddressLen": choices.address_bytes, "ThreadSafe": choices.thread_safe,
+            "HardwareVersion": choices.versions, "ProviderVersion": choices.versions, "NicAddressLen": choices.address_bytes,
+            "ThreadSafe": choices.thread_safe,
             "MaxDiscriminatorLen": choices.discriminator, "MaxRegisterBytes": MAX_BYTES, "MaxRegisterRegions": choices.most_regions,
             "MaxRegisterBlockBytes": choices.block_bytes, "MaxVI": choices.most_vis, "MaxDescriptorsPerQueue": choices.per_queue,
             "MaxSegmentsPerDesc": choices.segments, "MaxCQ": choices.most_cqs, "MaxCQEntries": _with_sign(choices.entries),
@@ -154,16 +159,20 @@ class World:
         block = self.space.block(va, length)
         if block is None or block.pages == "unmapped" or (block.pages == "read-only" and self.choices.read_only_refused):
             return c.PARAMETER, 0
-        handle = self._handle()
-        while any(handle in other.regions for other in self.nics):
-            handle = self._handle()
+        mine = [nic] if self.choices.mem_handles == "each" else self.nics
+        handle = self._handle(nic)
+        while any(handle in other.regions for other in mine):
+            handle = self._handle(nic)
         nic.regions[handle] = Region(va, length, ptag, write, read)
         ptag.users += 1
         return c.OK, handle
 
-    def _handle(self) -> int:
+    def _handle(self, nic: Nic) -> int:
         if self.choices.mem_handles == "random":
             return self._random.randrange(1, 1 << 32)
+        if self.choices.mem_handles == "each":
+            nic.counted += 1
+            return nic.counted
         number = next(self._handles)
         return 0xFFFFFFFF - number if self.choices.mem_handles == "high" else number
 
