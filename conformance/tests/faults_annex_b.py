@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.fc import codec
 
@@ -51,6 +51,13 @@ def late_frames_placed(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]
     return {**result, "hex": data.hex()}
 
 
+def _low_half(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
+    """Of FCVI_MSG_ID the port looks at 16 bits."""
+    if view.iu not in ("SEND_RQST", "WRITE_RQST", "READ_RQST"):
+        return None
+    return view.data[: view.dh_offset + 8] + bytes(2) + view.data[view.dh_offset + 10 :]
+
+
 FAULTS = [
     Fault("error-not-shown", f"B.R1a/{_RD}/send/class3", "FCVI-8.4.2-e", **_STAYS),
     Fault("discards-without-abort", f"B.R1a/{_RR}/send/class2", "FCVI-8.4.2-h", **_NO_ABORT),
@@ -64,6 +71,7 @@ FAULTS = [
     Fault("skipped-message-good", "B.R4a/send/class3/later-frame", "FCVI-5.2.1-10", completions=good_recv),
     Fault("waits-for-skipped-messages", "B.R4a/rdma-write/class3/later-frame", "FCVI-8.4.2-d", **_WAITS),
     Fault("skip-unnoticed", f"B.R4b/{_RR}/rdma-write/class3/first-frame", "FCVI-8.4.2-e", **_STAYS),
+    Fault("message-ids-of-16-bits", f"B.R4b/{_RD}/send/class3/far-ahead", "FCVI-8.4.2-e", hears=_low_half),
     Fault("skip-waited-for", f"B.R4b/{_RD}/send/class3/nothing-open", "FCVI-8.4.2-e",
           config={"fabric": "out-of-order", "r_a_tov_us": 10**9}),
     Fault("order-needed", f"B.R4c/{_RD}/send/class3/at-once", "FCVI-8.4.1-01", **_SORTS_NOT),

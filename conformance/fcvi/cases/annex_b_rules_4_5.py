@@ -61,20 +61,23 @@ def skipped_unreliable(t: Scenario) -> None:
     applies="client or server",
     variants=variants(
         levels=RELIABLE, ops=("send", "rdma-write"), immediate=True, classes=(3, 2),
-        choices=[*_SKIPS, ("nothing-open", {"frames": range(0, 4), "open": False})],
+        choices=[*_SKIPS, ("nothing-open", {"frames": range(0, 4), "open": False}),
+                 ("far-ahead", {"frames": range(0, 4), "open": False, "number": 0x1_0003})],
     ),
 )  # fmt: skip
 def skipped_reliable(t: Scenario) -> None:
-    """A Message before its turn is a Message Error: the VI goes to Error, neither it nor what follows is delivered."""
-    line = Line(t)
+    """A Message before its turn is a Message Error: the VI goes to Error, neither it nor what follows is delivered. All 32 bits of
+    FCVI_MSG_ID count (5.9.6).
+    """
+    line, number = Line(t), int(t.params.get("number", 6))
     line.good(1, 2)
     line.message(3, 4)
-    line.message(6, 4)
+    line.message(number, 4)
     if t.params.get("open", True):
         line.send(3, [0, 1])
-    line.send(6, t.params["frames"])
+    line.send(number, t.params["frames"])
     line.fails("after skipped Messages")
-    line.not_delivered(6, "FCVI-8.4.1-c", "although Messages before it are missing")
+    line.not_delivered(number, "FCVI-8.4.1-c", "although Messages before it are missing")
     line.late([(3, None)], "FCVI-8.4.2-f1", "by a frame for a VI in Error")
 
 
