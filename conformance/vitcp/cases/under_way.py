@@ -25,6 +25,7 @@ _UNDER_WAY = {
     "unacknowledged": ("send", "(reliable_delivery or reliable_reception)"),
     "half-sent": ("send",),
     "read": (_READS,),
+    "half-read": (_READS,),
     "half-received": ("send",),
     "half-answered": (_READS,),
 }
@@ -73,7 +74,8 @@ def ends_under_way(t: Scenario) -> None:
             t.require(link.stream.over, row, "TCP stays half open", "open", "closed")
     for queue, count in posted.items():
         done = all_completed(link, queue, count, row, "when the connection ends")
-        if queue == "recv" or what in ("without-credit", "read") or link.level == RECEPTION:  # else what is sent is done (V15)
+        undone = what in ("without-credit", "read", "half-read")
+        if queue == "recv" or undone or link.level == RECEPTION:  # else what is sent is done (V15)
             t.require(not any(c.good for c in done), row, f"a Descriptor of the {queue} queue completes well", "good", "an error")
 
 
@@ -92,9 +94,10 @@ def _begin(t: Scenario, link: Link, what: str) -> int:
     if what in ("without-credit", "unacknowledged"):
         post_send(link, pattern(100, 1))
         return 1
-    if what == "read":
-        post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 64), length=40)
-        message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06", "after VipPostSend")
+    if what in ("read", "half-read"):
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 900), length=900)
+        request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06", "after VipPostSend")
+        respond(link, answer(link, request, pattern(900), size=500)[: what == "half-read"])
         return 1
     if what == "half-received":
         post_receive(link, 1000)

@@ -916,7 +916,7 @@ class Connection:
             now.held.append((segment.offset, segment.payload))
             if self.port.choose("placing") == "at-once" or segment.flags & END:
                 self.put_held(now)
-            now.last_offset = end
+            now.last_offset, descriptor.begun = end, True
             if self.bad("read-completes-early"):
                 self.vi.finish(descriptor, [])
         if wrong:

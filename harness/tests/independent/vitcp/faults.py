@@ -445,6 +445,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "window-of-all-vis": ("2.2.2.2.6-05 2.2.2.1-06 3.1-24", "reads of all VIs count against the window of each"),
     "error-ends-all-vis": ("2.2.2.2.2-03", "an error of one VI ends the connections of all"),
     "disconnect-ends-all-vis": ("2.2.2.2.2-03", "VipDisconnect of one VI ends the connections of all"),
+    "half-read-is-good": ("2.2.2.2.2-05 1-01", "a read that has some of its data completes well when TCP is gone"),
     "flushed-as-good": ("2.2.2.2.2-05", "what is posted completes well when TCP is gone"),
     # what completes when, and as what
     "responses-only-between": ("2.2.2.2.3-09 3.1-18", "a Read Response inside a message ends the connection"),

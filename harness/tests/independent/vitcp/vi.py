@@ -76,6 +76,7 @@ class Descriptor:
     ready: Optional[List[str]] = None
     length: int = 0
     started: bool = False
+    begun: bool = False  # some of what it reads has come
     rests: bool = False  # it has not been taken up, or is done and has not been told of
     copy: Optional[bytes] = None  # of what it sends
     named: List[str] = field(default_factory=list)  # its operation, where it is not that of the queue
@@ -176,6 +177,7 @@ class Vi:
             told = True
             for descriptor in self.open(queue):
                 told = self.port.bad("flushed-as-good") or (told and descriptor.ready is not None)
+                told = told or (self.port.bad("half-read-is-good") and descriptor.begun)
                 self.complete(queue, descriptor, (descriptor.ready or []) if told else [first])
                 first = first if told else FLUSHED
 
