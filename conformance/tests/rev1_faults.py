@@ -86,6 +86,18 @@ def _mode_upsets(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[byte
     return [bytes(buf)]
 
 
+def _low_half_of_ids(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    """Of VI_MSG_ID the port looks at 16 bits, and it answers with what it got."""
+    dut.memory["high"] = bytes(buf[HEADER + 8 : HEADER + 10])
+    buf[HEADER + 8 : HEADER + 10] = bytes(2)
+    return [bytes(buf)]
+
+
+def _high_half_again(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
+    buf[HEADER + 8 : HEADER + 10] = dut.memory["high"]
+    return [bytes(buf)]
+
+
 def _renumbered(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
     """A gap in VI_MSG_ID is not noticed."""
     wanted = dut.memory.get("next", 0)
@@ -308,6 +320,8 @@ FAULTS = [
           results={"VipCreateVi": returns("VIP_INVALID_RELIABILITY_LEVEL", "VIP_SUCCESS")}),
     Fault("no-unreliable-delivery", "R1.5.1.c/dut-server/unreliable", "REV1-5.1-01",
           results={"VipCreateVi": returns("VIP_INVALID_RELIABILITY_LEVEL", "VIP_SUCCESS")}),
+    Fault("msg-ids-of-16-bits", "R1.5.1.c/dut-server/reliable-reception/far-ahead", "REV1-5.1-04",
+          into={"SEND_RQST": _low_half_of_ids}, out={"SEND_RESP": _high_half_again}),
     Fault("answers-behind-a-gap", "R1.5.1.c/dut-server/reliable-reception/skipped", "REV1-5.1-04", into={"SEND_RQST": _renumbered},
           out={"SEND_RESP": _shifted_back}),
     Fault("send-with-32-bytes", _IU_C, "REV1-5.1-05", out={"SEND_RQST": longer_header}),

@@ -236,7 +236,7 @@ def _taken_all_the_same(t: Scenario, setup: Setup, wait: Call) -> None:
     applies="(client or server) and send and max_vis >= 2",
     variants=variants(levels=("unreliable", "reliable-delivery"), choices=[("", {"what": "level"})])
     + variants(levels=("reliable-reception",), choices=[(f"reliable-reception/{w}", {"what": w}) for w in
-                                                        ("level", "stream", "skipped", "dut-streams")]),
+                                                        ("level", "stream", "skipped", "far-ahead", "dut-streams")]),
 )  # fmt: skip
 def levels(t: Scenario) -> None:
     """Unreliable and Reliable Delivery exist; who has Reliable Reception takes a stream of Messages, answers it in order, and
@@ -251,8 +251,8 @@ def levels(t: Scenario) -> None:
     what = t.params["what"]
     if what == "stream":
         _stream(t, setup)
-    elif what == "skipped":
-        _skipped(t, setup)
+    elif what in ("skipped", "far-ahead"):
+        _skipped(t, setup, 0x1_0000 if what == "far-ahead" else 1)
     elif what == "dut-streams":
         _dut_streams(t, setup)
 
@@ -275,10 +275,11 @@ def _stream(t: Scenario, setup: Setup) -> None:
                   memory(t, region, 8).hex(), pattern(48, n)[:8].hex())  # fmt: skip
 
 
-def _skipped(t: Scenario, setup: Setup) -> None:
+def _skipped(t: Scenario, setup: Setup, ahead: int) -> None:
+    """A Message comes so many numbers before its turn; all 32 bits of VI_MSG_ID count (5.7.5)."""
     post(t, setup.vi, "recv", register(t, 64))
     missing = build(t, setup, pattern(30))
-    behind = build(t, setup, pattern(30, 1))
+    behind = build(t, setup, pattern(30, 1), number=missing.number + ahead)
     transmit(t, behind)
     t.expect_nothing(["SEND_RESP"], t.ulp_timeout_us // 2, "REV1-5.1-04", f"though Message {missing.number} has not come",
                      exchange=behind.exchange)  # fmt: skip
