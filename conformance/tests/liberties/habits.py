@@ -156,22 +156,24 @@ class LogoForStrangers(_Beside):
 
     def begin(self, config: Config, dut: Any) -> None:
         super().begin(config, dut)
-        self._out, self._own = False, set[int]()
+        self._out, self._own = set[bytes](), set[int]()  # ports that are logged out; OX_IDs of this liberty
 
     def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
         super().say(frame, kind)
-        self._note(kind)
+        self._note(kind, frame.data[1:4])
         return None
 
-    def _note(self, kind: str) -> None:
-        if kind in ("LOGO", "PLOGI"):
-            self._out = kind == "LOGO"
+    def _note(self, kind: str, port: bytes) -> None:
+        if kind == "LOGO":
+            self._out.add(port)
+        elif kind == "PLOGI":
+            self._out.discard(port)
 
     def hear(self, frame: codec.Frame, kind: str) -> Optional[bytes]:
         if frame.header("Exchange_Context") and frame.header("OX_ID") in self._own:
             return None
-        self._note(kind)
-        if self._out and frame.kind == "iu":
+        self._note(kind, frame.data[5:8])
+        if frame.data[5:8] in self._out and frame.kind == "iu":
             ox_id = self.new_ox_id()
             self._own.add(ox_id)
             self._dut.emit(_logo(frame.data[5:8], frame.data[1:4], ox_id, bytes.fromhex(self._config["port_name"])))
