@@ -18,12 +18,13 @@ from itertools import islice, permutations, product
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
+from fcvi.engine.breaks import Break
+from fcvi.engine.catalogue import COMES
 from fcvi.engine.upper_tester import Call
 
-from .breaks import Break
 from .conditions import Condition, here
 from .layer import DIGIT, Path, member_of
-from .parts import COMES, Aspect
+from .parts import Aspect
 
 _STATES = {
     "State": tuple(f"VIP_STATE_{name}" for name in ("IDLE", "CONNECT_PENDING", "CONNECTED", "ERROR")),

@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 from fcvi.dut.ref import RefDut, StreamDut
 from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
+from fcvi.engine.breaks import Break
 from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.pics import complete
@@ -26,7 +27,6 @@ from conformance.vipl.book import PROTOCOL as VIPL
 from conformance.vitcp.book import PROTOCOL as VITCP
 
 from .answers import Reader, notifications, others_that_pass, providers
-from .breaks import Break
 from .calls import BrokenCalls
 from .derive import choices, devices, everywhere
 from .frames import HEADER_FIELDS, BrokenPort, fields_of_1999, fields_of_2007

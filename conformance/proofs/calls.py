@@ -6,8 +6,8 @@ from typing import Any, Callable, Optional
 
 from fcvi.dut.ref import RefDut
 from fcvi.engine.attachment import Notification, Reply
+from fcvi.engine.breaks import Break
 
-from .breaks import Break
 
 _DONE, _ERROR = "VIP_STATUS_DONE", "VIP_STATUS_TRANSPORT_ERROR"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Iterable, Optional
 
+from fcvi.engine.breaks import Break
 from fcvi.engine.case import CaseInfo
 from fcvi.engine.catalogue import DecidedBy, load_decided_by, load_not_tested
 from fcvi.engine.protocol import Protocol
 from fcvi.engine.scenario import FAILING_LEVELS
 
-from .breaks import Break
 from .play import Player
 from .table import load
 

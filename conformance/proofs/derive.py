@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
+from fcvi.engine.breaks import Break
+from fcvi.engine.catalogue import COMES
 from fcvi.engine.proof import Record, Sight
 from fcvi.fc import codec
 
-from .breaks import Break
-from .parts import COMES, Aspect
+from .parts import Aspect
 
 STATES = tuple(f"VIP_STATE_{name}" for name in ("IDLE", "CONNECT_PENDING", "CONNECTED", "ERROR"))
 _CODES = ("VIP_SUCCESS", "VIP_ERROR_RESOURCE", "VIP_TIMEOUT", "VIP_REJECT", "VIP_NOT_REACHABLE", "VIP_INVALID_PARAMETER")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Iterator, Optional
 
 from fcvi.dut.ref import RefDut
+from fcvi.engine.breaks import Break
 from fcvi.fc import codec, rev1
 from fcvi.fc.received import BEGINS, kind_of
 
-from .breaks import Break
 from .calls import BrokenCalls
 from .made import Heard, made
 

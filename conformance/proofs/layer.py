@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Mapping, Optional, Protocol
 
-from .breaks import Break
+from fcvi.engine.breaks import Break
 
 Json = dict[str, Any]
 Path = tuple[Any, ...]

@@ -11,13 +11,13 @@ from dataclasses import dataclass, fields
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
+from fcvi.engine.breaks import Break
+from fcvi.engine.catalogue import COMES
+from fcvi.engine.proof import CONDITIONS
 
-from .breaks import Break
 from .conditions import Condition, Part, here, scenario_of
 
 HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
-COMES = "it comes"  # the aspect of a check that something comes at all
-CONDITIONS = frozenset(("require", "demand"))
 _QUEUES = {"completions": "completion", "errors": "error", "states": "state"}
 _LATEST = 6  # of a queue
 _DEPTH = 2
@@ -32,6 +32,10 @@ class Aspect(proof.Record):
     gone: tuple[Break, ...] = ()
     seen: Any = None
     passing: tuple[Any, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        return self.aspect
 
 
 class Parted(proof.Recorder):
@@ -125,4 +129,4 @@ def _look(thing: Any) -> proof.Look:
     return proof.Look("completion" if hasattr(thing, "queue") else "payload", thing, "")
 
 
-__all__ = ["Aspect", "COMES", "CONDITIONS", "Parted", "absences", "is_absence"]
+__all__ = ["Aspect", "Parted", "absences", "is_absence"]

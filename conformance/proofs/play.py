@@ -9,15 +9,17 @@ from typing import Container, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
+from fcvi.engine.breaks import Break
 from fcvi.engine.case import CaseInfo, Variant
+from fcvi.engine.catalogue import COMES, EVERY_CASE
+from fcvi.engine.proof import CONDITIONS
 from fcvi.engine.protocol import judging_by
 from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
 from .books import Banked, Book
-from .breaks import Break
 from .conditions import Judge
-from .parts import COMES, CONDITIONS, Aspect, is_absence
+from .parts import Aspect, is_absence
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 1
@@ -25,8 +27,6 @@ SEED = 1
 _OCCASIONS, _PLACES, _SWEPT, _EFFORT = 4, 64, 300, 12000
 #: In so many other variants is a check tried, with so many devices, where none is named in the cheapest ones.
 _OTHERS, _SUREST = 6, 32
-#: The step of what is checked in every case, whatever it is about.
-EVERY_CASE = "every call and completion"
 #: Verdicts, best first. tolerated: the requirement is named, with the erratum by which nobody fails.
 ORDER = ("named", "tolerated", "otherwise", "inconclusive", "error", "passes")
 
@@ -172,18 +172,6 @@ def _relative(place: str) -> str:
     return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name}:{line}"
 
 
-def subject_of(record: proof.Record) -> str:
-    """What is compared, where the check says it itself."""
-    if isinstance(record, Aspect):
-        return record.aspect
-    if record.primitive in CONDITIONS or not record.sights:
-        return ""
-    first = record.sights[0]
-    if record.primitive == "expect":
-        return " or ".join(map(str, record.wanted))
-    return f"{first.kind} {first.name}".strip() if first.what == "field" else first.kind
-
-
 def _within(occasion: Occasion, most: int, least: int = 8) -> int:
     """How many devices are tried: fewer where a variant has hundreds of frames."""
     return max(least, min(most, _EFFORT // (occasion.cost + 1)))
@@ -242,7 +230,7 @@ class Player:
                 cost = len(result.frames) + len(result.log)
                 for record in recorder.records:
                     place = _relative(record.place)
-                    key = (place, record.primitive, subject_of(record), record.requirement)
+                    key = (place, record.primitive, record.subject, record.requirement)
                     check = found.setdefault(key, Check(key[0], record.step or EVERY_CASE, key[1], key[2], key[3]))
                     occasion = Occasion(case, variant, record, cost, self.book.kind_of(variant))
                     check.add(occasion)
@@ -438,4 +426,4 @@ def levels_of(checks: Sequence[Check], levels: Mapping[str, str]) -> list[Check]
     return [check for check in checks if levels.get(check.requirement) == "shall"]
 
 
-__all__ = ["Check", "EVERY_CASE", "Occasion", "Outcome", "Player", "ROOT", "aspect_of", "levels_of", "subject_of"]
+__all__ = ["Check", "Occasion", "Outcome", "Player", "ROOT", "aspect_of", "levels_of"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from fcvi.dut.ref import RefDut, StreamDut
+from fcvi.engine.breaks import Break
 from fcvi.vitcp import wire
 
-from .breaks import Break
 from .calls import BrokenCalls
 
 _ONE_PORT = 50_001  # of every connection that the device asks for

@@ -4,12 +4,13 @@ and no line numbers."""
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
+from fcvi.engine.breaks import understand
+from fcvi.engine.catalogue import Proof, rows
+
 from .books import Banked
-from .breaks import understand
 from .play import ORDER, ROOT, Check, Name, Outcome
 
 _LONG = ("check", "step", "primitive", "subject", "requirement", "device", "variant", "verdict", "named")
@@ -22,29 +23,6 @@ OPEN = "open"
 EVERYWHERE = "every frame"
 #: The primitive in an explanation of why a device that takes what a check lets pass is failed by it.
 CHOICE = "choice"
-
-
-@dataclass(frozen=True, order=True)
-class Proof:
-    """A check of a step, and whether a device that follows from it was failed by its requirement.
-
-    verdict: of ORDER, "open" or "no device". variant, device: of one run that shows it, and the requirements that failed it there;
-    "" where none does.
-    """
-
-    step: str
-    primitive: str
-    subject: str
-    requirement: str
-    verdict: str
-    variant: str
-    device: str
-    named: str
-
-    @property
-    def name(self) -> Name:
-        """What tells its check from others."""
-        return self.step, self.primitive, self.subject, self.requirement
 
 
 def long_table(checks: Iterable[Check]) -> str:
@@ -117,15 +95,10 @@ def path_of(book: str) -> Path:
     return ROOT / "conformance" / book / "proofs.tsv"
 
 
-def _rows(path: Path) -> list[list[str]]:
-    lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
-    return [line.split("\t") for line in lines]
-
-
 @functools.cache
 def load(book: str) -> tuple[Proof, ...]:
     """The table of a book; empty where there is none."""
-    return tuple(Proof(*row) for row in _rows(path_of(book)))
+    return tuple(Proof(**row) for row in rows(path_of(book)))
 
 
 def shown(book: str) -> list[Banked]:
@@ -139,8 +112,8 @@ def shown(book: str) -> list[Banked]:
 @functools.cache
 def explained(book: str) -> Mapping[Name, str]:
     """Why a check is not named by a device of its own, by its name: proofs_explained.tsv."""
-    rows = _rows(path_of(book).with_name("proofs_explained.tsv"))
-    return {(row[0], row[1], row[2], row[3]): row[4] for row in rows}
+    found = rows(path_of(book).with_name("proofs_explained.tsv"))
+    return {(row["step"], row["primitive"], row["subject"], row["requirement"]): row["reason"] for row in found}
 
 
 __all__ = [

@@ -16,11 +16,11 @@ import pytest
 from conformance.proofs.__main__ import open_checks, played, proofs
 from conformance.proofs.answers import Answer, devices as providers
 from conformance.proofs.books import BOOKS
-from conformance.proofs.breaks import Break, understand
+from fcvi.engine.breaks import Break, understand
+from fcvi.engine.catalogue import COMES
 from conformance.proofs.conditions import Condition, here
 from conformance.proofs.derive import devices, values_of
 from conformance.proofs.layer import Layer, member_of
-from conformance.proofs.parts import COMES
 from conformance.proofs.play import ROOT, Player
 from conformance.proofs.table import CHOICE, Proof, explained, load, merged, path_of, short_table, shown
 

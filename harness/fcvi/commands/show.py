@@ -9,6 +9,8 @@ import textwrap
 from dataclasses import asdict
 from typing import Any, Mapping, Optional
 
+from fcvi.engine.break_words import in_words
+from fcvi.engine.breaks import understand
 from fcvi.engine.case import CaseInfo, Variant, load_cases
 from fcvi.engine.catalogue import (
     Erratum, Requirement, load_decided_by, load_errata, load_on_every_frame, load_requirements, proved_by,
@@ -24,7 +26,7 @@ from .target import book as book_option, named
 from .values import cases, own_cases
 
 _WIDTH = 100
-_DECISION, _PROOF = 240, 60  # letters
+_DECISION = 240  # letters
 
 
 def add_parser(commands: Any) -> None:
@@ -57,7 +59,7 @@ def _steps(case: CaseInfo, wanted: str) -> set[str]:
     print(_wrap(f"The steps of {result.id} as it ran on the suite's own reference device{end}.") + "\n")
     for words in steps.KEY:
         print(_wrap(words) + "\n")
-    for line in steps.table(found):
+    for line in steps.table(found, result.id):
         print(line)
     return steps.cited(found)
 
@@ -83,8 +85,8 @@ def _show_case(case: CaseInfo, wanted: str) -> None:
     for ident in dict.fromkeys((*case.requirements, *sorted(cited & statements.keys()))):
         r = statements[ident]
         where = "" if ident in cited or not cited else f" ({_not_in_a_step(ident)})"
-        device = textwrap.shorten(proofs[ident][0], _PROOF, placeholder="...") if ident in proofs else ""
-        proof = f" (proved by the device {device})" if device else ""
+        device = proofs[ident][0] if ident in proofs and ident not in cited else ""
+        proof = f" (shown by a device that {in_words(understand(device))})" if device else ""
         print(_entry(f"{ident} [{r.level}] {r.statement}{where}{proof}"))
     numbers = [number for number in errata if number in cited or number in case.errata]
     if numbers:
@@ -196,8 +198,9 @@ def _shown(wanted: str, book: Protocol, as_json: bool) -> bool:
         return True
     case = next((c for c in load_cases() if wanted == c.id or wanted in c.variant_ids()), None)
     if case is not None and as_json:
-        found = [row.as_json() for row in steps.rows(page(case, _variant(case, wanted))[1])]
-        print(json.dumps({"kind": "case", **case.as_json(), "steps": found}))
+        result, found = page(case, _variant(case, wanted))
+        rows = [row.as_json() for row in steps.rows(found, result.id if result is not None else "")]
+        print(json.dumps({"kind": "case", **case.as_json(), "steps": rows}))
     elif case is not None:
         _show_case(case, wanted)
     return case is not None

@@ -15,6 +15,8 @@ from .protocol import Protocol, at_hand, in_force
 REQUIREMENTS, ERRATA = "requirements.tsv", "errata.md"
 #: Optional tables of a standard's folder.
 ON_EVERY_FRAME, DECIDED_BY, CHANGED, PROOFS = "on_every_frame.tsv", "decided_by.tsv", "requirements_changed.tsv", "proofs.tsv"
+EVERY_CASE = "every call and completion"  #: the step of what is checked in every case, whatever it is about
+COMES = "it comes"  #: the subject of a check that something comes at all
 NOT_TESTED = "not_tested.tsv"
 #: Of an edition: what became of each requirement of its base (editions.py).
 HOLDS = "holds.tsv"
@@ -72,6 +74,29 @@ class Change:
     level_was: str = ""  # of a table that has these columns
     subject_was: str = ""
     statement_was: str = ""
+
+
+@dataclass(frozen=True, order=True)
+class Proof:
+    """A check of a step, and whether a device that follows from it was failed by its requirement.
+
+    verdict: "named" where one was, else what came of those that were tried (conformance/proofs). variant, device: of
+    one run that shows it, and the requirements that failed it there; "" where none does.
+    """
+
+    step: str
+    primitive: str
+    subject: str
+    requirement: str
+    verdict: str
+    variant: str
+    device: str
+    named: str
+
+    @property
+    def name(self) -> tuple[str, str, str, str]:
+        """What tells its check from others."""
+        return self.step, self.primitive, self.subject, self.requirement
 
 
 @dataclass(frozen=True)
@@ -152,10 +177,15 @@ def load_on_every_frame(protocols: Chosen = None) -> dict[str, tuple[str, ...]]:
 def proved_by(protocols: Chosen = None) -> dict[str, list[str]]:
     """The devices of proofs.tsv that made a case fail and name a requirement, by that requirement."""
     found: dict[str, list[str]] = {}
-    for row in (row for p in _chosen(protocols) for row in rows(p.folder / PROOFS)):
-        if row["requirement"] in row["named"].split():
-            found.setdefault(row["requirement"], []).append(row["device"])
+    for one in load_proofs(protocols):
+        if one.requirement in one.named.split():
+            found.setdefault(one.requirement, []).append(one.device)
     return found
+
+
+def load_proofs(protocols: Chosen = None) -> tuple[Proof, ...]:
+    """Every row of proofs.tsv."""
+    return tuple(Proof(**row) for p in _chosen(protocols) for row in rows(p.folder / PROOFS))
 
 
 def load_not_tested(protocols: Chosen = None) -> dict[str, str]:

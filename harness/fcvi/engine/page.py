@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from . import proof
-from .catalogue import load_catalogue
+from .break_words import in_words
+from .breaks import understand
+from .catalogue import COMES, EVERY_CASE, Proof, load_catalogue, load_proofs
 from .page_words import answered, asked, compared, otherwise, said, span, tolerance
 from .pics import complete
 from .protocol import Line, protocol_of
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from .scenario import Scenario
 
 TESTER, DEVICE, UPPER, CHECK = "tester", "device", "upper tester", "check"
+_SHOWN = 2  # devices of one check
+_COARSE = ("say ", "says ", "tell ", "fault ")  # devices that break more than one thing
 _LARGE = 0x100  # a value that is no mere number of something
 _SAYS = ("notify ", "async", "cm", "connect-request")  # notifications of agents
 _CONTROL = "positive control"
@@ -40,7 +45,8 @@ AT_THE_END = "What every case owes when it ends"
 class Check:
     """What a check of a step compares, in words, and the requirement that it breaks.
 
-    step: another step that the words name: they end before its number, and rest goes on behind it.
+    step: another step that the words name: they end before its number, and rest goes on behind it. shown_by: devices that break
+    just this, and that the suite has failed by it.
     """
 
     words: str  # "" where the step itself is what is checked
@@ -48,11 +54,18 @@ class Check:
     times: int = 1
     step: Optional[Step] = field(default=None, compare=False)
     rest: str = ""
+    shown_by: tuple[Proof, ...] = field(default=(), compare=False)
 
     def text(self) -> str:
         """The whole of it, with the number of the other step."""
         named = f" step {self.step.number}" if self.step is not None else ""
         return self.words + named + self.rest + (f" ({self.times} times)" if self.times > 1 else "")
+
+    def proof(self, variant: str) -> str:
+        """The devices in words; "" where there is none. variant: that of the page, which is not named."""
+        told = (f"a device that {in_words(understand(one.device))}" + ("" if one.variant == variant else f", in {one.variant}")
+                for one in self.shown_by)  # fmt: skip
+        return "; ".join(islice(dict.fromkeys(told), _SHOWN))
 
 
 @dataclass
@@ -227,14 +240,19 @@ def watch(dut: Dut, case: CaseInfo, variant: Variant, pics: Mapping[str, Any], p
 
     with proof.recording(watcher):
         result = run_variant(dut, replace(case, body=body), variant, pics, pixit, load_catalogue([protocol]).levels, 1)
-    return result, _Page(watcher, None if protocol.line is None else protocol.line()).steps()
+    return result, _Page(watcher, None if protocol.line is None else protocol.line(), load_proofs([protocol]), result.id).steps()
 
 
 class _Page:
     """Makes the steps of what was watched."""
 
-    def __init__(self, watcher: Watcher, line: Optional[Line]) -> None:
+    def __init__(self, watcher: Watcher, line: Optional[Line], proofs: Sequence[Proof], variant: str) -> None:
         self._watcher, self._line = watcher, line
+        self._shown_by: dict[tuple[str, str, str], list[Proof]] = {}
+        # What breaks a value comes before an absence and what nothing caused, and the devices of this variant before others.
+        for proof_of in sorted(proofs, key=lambda one: (_coarse(one), one.variant != variant)):
+            if proof_of.device:
+                self._shown_by.setdefault((proof_of.step, proof_of.primitive, proof_of.requirement), []).append(proof_of)
         self._steps: list[Step] = []
         self._of: dict[int, Step] = {}  # by the identity of a call, or of what the device told
         self._of_frame: dict[int, Step] = {}
@@ -301,7 +319,7 @@ class _Page:
             words = f"{compared(record, event.words, self._span)} for {self._span(event.time_us - record.now_us)}"
             self._now = max(self._now, event.time_us)
             self._steps.append(Step(DEVICE, words, event.part))
-            _count(self._steps[-1], Check("", record.requirement))
+            _count(self._steps[-1], Check("", record.requirement, shown_by=self._proofs(record)))
             return
         numbers = tuple(getattr(event.thing, "numbers", ()))
         step = self._about(event, numbers)
@@ -314,10 +332,16 @@ class _Page:
         if record.primitive == "expect_time" and said_of_breach:
             begin = self._of_frame[int(said_of_breach)]  # there are no words of a breach, but the frame from which the time counts
             took = record.wanted[0] - self._watcher.frame_us[int(said_of_breach)]
-            return Check(f"comes {self._span(took)} after", record.requirement, step=begin, rest=late)
+            return Check(f"comes {self._span(took)} after", record.requirement, 1, begin, late, self._proofs(record))
         words = compared(record, said_of_breach, self._span, self._line is not None)
         origin = self._origin(record, step, numbers) if record.primitive == "equal" else None
-        return Check(words + (", as in" if origin else ""), record.requirement, step=origin, rest=otherwise(record) + late)
+        words += ", as in" if origin else ""
+        return Check(words, record.requirement, 1, origin, otherwise(record) + late, self._proofs(record))
+
+    def _proofs(self, record: proof.Record) -> tuple[Proof, ...]:
+        """The devices that the table of the book has for a check: of a condition those of all its parts."""
+        found = self._shown_by.get((record.step or EVERY_CASE, record.primitive, record.requirement), ())
+        return tuple(one for one in found if record.primitive in proof.CONDITIONS or one.subject == record.subject)
 
     def _origin(self, record: proof.Record, step: Step, numbers: Sequence[int]) -> Optional[Step]:
         """The last frame before these with a value that is compared: of the other side, or else of the same."""
@@ -336,6 +360,11 @@ class _Page:
         step = found or last
         assert step is not None
         return step
+
+
+def _coarse(one: Proof) -> bool:
+    """Whether the device breaks more than a value."""
+    return one.subject == COMES or one.device.startswith(_COARSE)
 
 
 def _count(step: Step, check: Check, like: bool = False) -> None:

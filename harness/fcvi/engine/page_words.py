@@ -55,13 +55,27 @@ def answered(call: Call) -> str:
         if not isinstance(one, Mapping):
             words.append(f"{name} {shortened(one)}")
         elif name == "DescriptorPtr":
-            words.append(f"Descriptor {_members({n: one[n] for n in _OF_A_DESCRIPTOR if one.get(n) is not None})}")
+            words.append(f"Descriptor {of_descriptor(one)}")
         else:
             words.append(f"{name} {{...}}")
     return ", ".join(words) or "done"
 
 
 _OF_A_DESCRIPTOR = ("descriptor", "status", "length", "immediate")
+
+
+def of_descriptor(one: Mapping[str, Any]) -> str:
+    """What a completed Descriptor tells, for a reader."""
+    return _members({n: one[n] for n in _OF_A_DESCRIPTOR if one.get(n) is not None})
+
+
+def named_iu(kind: str) -> str:
+    """A kind of message by its name in the standard."""
+    return f"FCVI_{kind}" if kind.isupper() and "_" in kind and kind not in _NO_IU else kind
+
+
+#: Messages of other standards (FC-FS, FC-LS) with a name like that of an IU.
+_NO_IU = frozenset(("BA_ACC", "BA_RJT", "LS_ACC", "LS_RJT", "ACK_1", "FARP_REQ", "FARP_REPLY", "P_RJT", "F_RJT", "P_BSY", "F_BSY"))
 
 
 def said(what: str, thing: Any) -> str:
@@ -116,7 +130,7 @@ def compared(record: Record, words: str, named: Callable[[int], str], wire: bool
         return f"returns {wanted}" if record.primitive == "finish" and wanted else ""
     if record.primitive == "expect_nothing":
         kinds = record.sights[0].kind.split(" ")
-        return "no " + " or ".join(f"FCVI_{one}" if one.isupper() and "_" in one else one for one in kinds)
+        return "no " + " or ".join(map(named_iu, kinds))
     if record.primitive == "expect_time":
         return f"comes {named(record.wanted[0])} after the case began"
     if record.primitive == "expect_return":
@@ -147,4 +161,6 @@ def tolerance(primitive: str, pixit: Pixit) -> str:
     return f" (tolerance: {words})" if words else ""
 
 
-__all__ = ["answered", "asked", "compared", "otherwise", "said", "shortened", "span", "tolerance", "value"]
+__all__ = [
+    "answered", "asked", "compared", "named_iu", "of_descriptor", "otherwise", "said", "shortened", "span", "tolerance", "value",
+]  # fmt: skip

@@ -14,6 +14,8 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Seque
 
 #: Modules with this name in them hold primitives: a check is that of whoever called them. Those of the harness need it not.
 MARK = "HOLDS_PRIMITIVES"
+#: The primitives that compare a condition.
+CONDITIONS = frozenset(("require", "demand"))
 _RUNNER = "fcvi.engine.runner"  # calls the case; what it calls beside that is no check of a case
 _MOST = 24  # things that a case looked at and no check has taken; older ones are forgotten
 
@@ -54,6 +56,16 @@ class Record:
     tolerated: tuple[tuple[Any, str], ...] = ()
     now_us: int = 0
     words: str = ""
+
+    @property
+    def subject(self) -> str:
+        """What is compared, where the check says it itself."""
+        if self.primitive in CONDITIONS or not self.sights:
+            return ""
+        first = self.sights[0]
+        if self.primitive == "expect":
+            return " or ".join(map(str, self.wanted))
+        return f"{first.kind} {first.name}".strip() if first.what == "field" else first.kind
 
 
 class Breach(NamedTuple):
@@ -179,4 +191,4 @@ def asker() -> tuple[str, str]:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}", f"{module}.{function}"
 
 
-__all__ = ["ACTIVE", "Breach", "Look", "MARK", "Record", "Recorder", "Sight", "asker", "recording"]
+__all__ = ["ACTIVE", "CONDITIONS", "Breach", "Look", "MARK", "Record", "Recorder", "Sight", "asker", "recording"]

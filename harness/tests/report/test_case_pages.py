@@ -73,12 +73,29 @@ def test_silence_has_its_length_and_its_requirement() -> None:
 
 def test_the_rows_are_numbered_and_each_check_stands_below_its_step() -> None:
     found = steps_of(CASES["5.3.4.c"])
-    rows = list(steps.rows(found))
+    rows = list(steps.rows(found, ""))
     assert [row.number for row in rows if row.number is not None] == list(range(1, len(found) + 1))
     assert rows[1].heading and not any(row.who or row.requirement for row in rows if row.heading)
     own = [row for row in rows if row.what == "- FCVI_CONNECTION_ID is 4062548Fh, as in step 7"]
     assert [row.requirement for row in own] == ["FCVI-6.9.2-09"]
-    assert "".join(steps.table(found)).count("Requirement") == 1
+    assert "".join(steps.table(found, "")).count("Requirement") == 1
+
+
+def test_a_check_names_the_device_that_shows_it() -> None:
+    """5.3.4 c): Connect Reject, 21h, in the RESP1 to the other Peer; 6.10.2: the handle in RESP2."""
+    rows = list(steps.rows(steps_of(CASES["5.3.4.c"]), "5.3.4.c"))
+    shown = {row.what.partition(",")[0]: row.proof for row in rows if row.requirement == "FCVI-5.3.4-c"}
+    assert shown["- CONN_STS is 1"] == "a device that sends its first FCVI_CONNECT_RESP1 with CONN_STS 0"
+    assert shown["FCVI_CONNECT_RESP1"] == "a device that does not send its first FCVI_CONNECT_RESP1"
+    other = next(row for row in rows if row.requirement == "FCVI-T08-010")
+    assert other.proof.startswith("a device that sends its first FCVI_CONNECT_RQST with CONN_MODE 3, in ")
+
+
+@pytest.mark.parametrize("book", BOOKS)
+def test_every_book_names_devices(book: str) -> None:
+    rows = list(steps.rows(steps_of(CASES[BOOKS[book]]), ""))
+    checks_of = [row for row in rows if row.requirement]
+    assert sum(bool(row.proof) for row in checks_of) >= 0.8 * len(checks_of), [r for r in checks_of if not r.proof]
 
 
 @pytest.mark.parametrize("book", BOOKS)
@@ -109,7 +126,7 @@ def test_times_have_the_names_of_timers_and_numbers_their_base() -> None:
 
 
 def text_of(found: list[Step]) -> list[str]:
-    return [row.what for row in steps.rows(found)]
+    return [row.what for row in steps.rows(found, "")]
 
 
 def test_a_breach_says_that_it_fails_and_a_situation_what_is_required() -> None:
@@ -191,7 +208,7 @@ def test_parts_speak_to_a_certifier() -> None:
 def test_the_command_prints_the_page_and_tells_it_as_json() -> None:
     shown = fcvi("show", "5.3.4.c/class2").stdout
     assert "The steps of 5.3.4.c/class2 as it ran on the suite's own reference device" in shown
-    assert "Step  Who" in shown and "R_RDY" not in shown
+    assert "Step  Who" in shown and "R_RDY" not in shown and "\n" + " " * 26 + "shown by a device that" in shown
     told = json.loads(fcvi("show", "VIPL.C1", "--json").stdout)
     assert {"step": 1, "who": UPPER, "heading": False}.items() <= told["steps"][0].items()
 
@@ -202,7 +219,7 @@ def test_the_report_of_a_failure_has_the_steps(tmp_path: Path) -> None:
     report = tmp_path / "r"
     fcvi("run", "--dut", f"{INDEPENDENT} --fault resp1-revision", "--quiet", "--report", str(report), "--select", "D.R1")
     text = (report / "report.html").read_text(encoding="utf-8")
-    assert "step by step" in text and "<td>upper tester</td>" in text
+    assert "step by step" in text and "<td>upper tester</td>" in text and "shown by a device that" in text
 
 
 @pytest.mark.nightly
