@@ -78,8 +78,8 @@ _KEYS = {"previous": 0xFF, "next": 1, "low-bit": 0x81, "far": 0x5A}  # added to 
 
 
 @verbs(65, "The life of a window",
-       "5.2-03 7.2-01 7.2-03..04 7.2.2-01 7.9-07 7.10.1-01 7.10.2-01..02 7.10.2-07 7.10.2-09 7.10.2-15..16 7.10.2-18 7.10.4-03 "
-       "7.10.4.1-02 7.10.6.2-03 8.1.2.3.1-01 8.2.2.1-02 9.2.6.7-01", applies=MW, errata="B53 B54 B64 B65", variants=[
+       "5.2-03 7.2-01 7.2-03..04 7.2.2-01 7.9-07 7.10.1-01 7.10.2-01..02 7.10.2-07 7.10.2-09 7.10.2-11 7.10.2-15..16 7.10.2-18 "
+       "7.10.4-03 7.10.4.1-02 7.10.6.2-03 8.1.2.3.1-01 8.2.2.1-02 9.2.6.7-01", applies=MW, errata="B53 B54 B64 B65", variants=[
            *product(each("what", ["new"]), each("op", ["write", "read"])),
            *each("what", ["numbers", "bound", "rebound", "shorter", "weaker", "many", "overlapping", "bind-then-send",
                           "independent"]),

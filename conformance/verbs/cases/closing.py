@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import CM, IWARP, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
+from conformance.verbs.steps.sets import FLUSHED
 from conformance.verbs.steps.session import (
     OK, REFUSED, Pair, alive, flushed, heard, has_read, nodes, pair, receives, returned, said, to_idle,
 )  # fmt: skip
@@ -110,9 +111,10 @@ def cut_off(t: Verbs) -> None:
         t.require(returned(call), "6.2.2.4-01", "a move from RTS to Error", said(call), OK)
         flushed(mine, "6.2.2.4-06", "Receives of a QP that was moved to Error")
         if t.iwarp:
-            flushed(theirs, "6.2.2.4-03", "the peer's Receives when a QP is moved to Error")
+            left = flushed(theirs, "6.2.2.4-03", "the peer's Receives when a QP is moved to Error")
             t.require(p.b.disconnected(), "6.2.2.4-03", "what the peer of a QP in Error is told", "nothing", "DISCONNECTED")
-            flushed(theirs, "6.2.2.4-02", "Receives of a QP whose stream was reset")  # to that end it is a failure of the LLP
+            # To that end it is a failure of the LLP. The first look has moved what stays to Error.
+            t.require(left, "6.2.2.4-02", "Receives of a QP whose stream was reset", "not flushed by the reset", FLUSHED)
             told = heard(t, p.b)
             t.require(told, "6.2.2.4-05", "what an end is told whose stream was reset", "nothing", "an event")
     if tells and t.params["how"] == "err":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.verbs.cases.states import second
 from conformance.verbs.steps.declare import CM, IWARP, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
+from conformance.verbs.steps.sets import FLUSHED
 from conformance.verbs.steps.session import (
     OK, REFUSED, Pair, alive, connect, flushed, good, heard, has_read, join, message, nodes, pair, receives, returned, said, start,
 )  # fmt: skip
@@ -176,8 +177,8 @@ def orderly(t: Verbs) -> None:
     t.require(returned(call), "6.2.2.2-05", "rdma_disconnect of a quiet QP", said(call), OK)
     at_near, at_far = (mine, theirs) if near is p.a else (theirs, mine)
     flushed(at_near, "6.2.5-03", "Receives of the end that closes")
-    flushed(at_far, "6.2.5-03", "Receives of the end whose peer closes")
-    flushed(at_far, "6.2.2.2-01", "Receives of the end whose peer closes")
+    left = flushed(at_far, "6.2.2.2-01", "Receives of the end whose peer closes")  # the look moves what stays to Error
+    t.require(left, "6.2.5-03", "Receives of the end whose peer closes", "not flushed by the close", FLUSHED)
     for qp, row in ((near, "6.2.5-06"), (far, "6.2.2.2-04")):
         came = qp.disconnected(t.bound_us)
         if not came and qp.disconnected(t.close_us - t.bound_us):

@@ -87,8 +87,8 @@ def shared(t: Verbs, size: int) -> Pair:
     return p
 
 
-@verbs(18, "An error in front, in the middle and at the end", "6.2.2.3-02..03 6.2.3-01..04 6.2.3-07 6.2.4-03..04 8.3.2-01..02",
-       errata="B14 B15 B54 B59 B69 B80",
+@verbs(18, "An error in front, in the middle and at the end",
+       "6.1.1-05 6.2.2.3-02..03 6.2.3-01..04 6.2.3-07 6.2.4-03..04 8.3.2-01..02", errata="B14 B15 B54 B59 B69 B80",
        variants=product(each("queue", ["sq", "rq"]), each("place", {"front": 0, "middle": 4, "end": 7})))  # fmt: skip
 def error_in_a_queue(t: Verbs) -> None:
     """One WC tells the error. WRs ahead succeed or are flushed, those behind are flushed, and nothing of them is carried out."""

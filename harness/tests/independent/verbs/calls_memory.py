@@ -37,7 +37,7 @@ class MemoryCalls(Caller):
         if not pd.context.device.count("mr", "max_mr"):
             raise Refused(ENOMEM)
         pd.context.device.stags.give(region)
-        if model.fault == "mr-born-invalid":
+        if model.fault == "mr-born-invalid" and pd.context.device.counts["mr"] > 2:
             region.valid = False
         return {"mr": model.keep(region), "lkey": region.lkey, "rkey": region.rkey, "va": f"{memory.va + offset:016x}"}
 

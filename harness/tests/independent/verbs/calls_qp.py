@@ -68,6 +68,8 @@ class QpCalls(Caller):
         if self.model.fault == "qp-smaller":
             granted = [max(1, size - 1) if size else 0 for size in granted]
         qp.sq.size, qp.rq.size = granted
+        if self.model.choose.sges == "more":
+            sges = [max(count, min(count + 1, qp.device.attributes["max_sge"])) if count else 0 for count in sges]
         qp.sq_sges, qp.rq_sges = sges
 
     def _cap(self, qp: Qp) -> Answer:

@@ -26,6 +26,8 @@ class SrqCalls(Caller):
         if not pd.context.device.count("srq", "max_srq"):
             raise Refused(ENOMEM)
         granted = min(self._entries(size), top["max_srq_wr"])
+        if self.model.choose.sges == "more":
+            sges = min(sges + 1, top["max_srq_sge"])
         srq = Srq(pd.context, pd, granted - 1 if self.model.fault == "srq-smaller" and granted > 1 else granted, sges)
         return {"srq": self.model.keep(srq), "size": srq.queue.size, "sges": sges}
 
@@ -48,6 +50,8 @@ class SrqCalls(Caller):
             if not least <= size <= srq.context.device.attributes["max_srq_wr"]:
                 raise Refused(EINVAL)
         if limit is not None and limit > (size or srq.queue.size) and fault != "srq-limit-unchecked":
+            raise Refused(EINVAL)
+        if limit == 0 and self.model.choose.limit_zero == "refused":
             raise Refused(EINVAL)
         if size is not None:
             srq.queue.size = self._entries(size)

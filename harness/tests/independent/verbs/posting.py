@@ -114,6 +114,11 @@ class Reader:
                         "access": bits(bind.get("access", []), RIGHTS, "access")}
 
 
+def _not_taken(choice: str, send: bool) -> bool:
+    """Whether what is posted to this queue is refused; otherwise it is flushed."""
+    return choice == "refuse" or choice == ("flush-receives" if send else "flush-sends")
+
+
 def _state_error(qp: Qp, send: bool) -> bool:
     """A post that this state does not take."""
     model = qp.model
@@ -121,9 +126,9 @@ def _state_error(qp: Qp, send: bool) -> bool:
     if state == "RTS":
         return False
     if state in ("ERR", "SQE"):
-        return bool(choose.error_posts == "refuse")
+        return _not_taken(choose.error_posts, send)
     if state == "SQD":
-        return bool(choose.closing_posts == "refuse")
+        return _not_taken(choose.closing_posts, send)
     if model.flavour == "iwarp":
         return choose.idle_sends == "refuse" if send else state == "RESET" and choose.idle_receives == "only-init"
     if send:

@@ -122,12 +122,13 @@ class Cq:
         if len(self.items) + len(self.staged) >= self.entries and self._overflow(cqe):
             return
         pace = model.choose.completions
-        if pace == "at-once":
+        other = "sends" if cqe.opcode == "RECV" else "receives"
+        if pace == "at-once" or (pace == other and not self.staged):
             self._show(cqe)
             return
         self.staged.append(cqe)
         cqe.qp.unseen += 1
-        if pace == "late":
+        if pace in ("late", "sends", "receives"):
             model.engine.after(2_000, self._surface, 1)
         elif len(self.staged) >= 4:
             self._surface(4)
@@ -219,7 +220,9 @@ class Cq:
                 self._raise(named)
 
     def _raise(self, named: "Cq") -> None:
-        if self.handler and not named.dead:
+        if self.handler and not named.dead and self.model.choose.channel == "last":
+            self.handler.events.appendleft(named)
+        elif self.handler and not named.dead:
             self.handler.events.append(named)
 
     def arm(self, solicited: bool) -> None:

@@ -193,7 +193,6 @@ SEEN: Dict[str, str] = {
     "too-long-overruns": "too_long",
     "empty-queue-loses": "close_with_work_left",
     "bad-sge-succeeds": "unsignaled",
-    "bad-sge-sends-first": "local_protection",
     "local-pd-unchecked": "local_protection",
     "local-end-plus-one": "local_protection",
     "local-length-ignored": "local_protection",

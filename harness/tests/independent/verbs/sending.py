@@ -156,9 +156,9 @@ def _send(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
             wqe.done = True
             return
         else:
-            if fault == "bad-sge-sends-first" and len(wqe.sges) > 1:
+            if qp.model.choose.faulty_write == "ahead" and len(wqe.sges) > 1 and wqe.opcode == "RDMA_WRITE":
                 first = qp.device.stags.sge(qp.pd, wqe.sges[0], False)[0]
-                if first is not None and wqe.opcode == "RDMA_WRITE":
+                if first is not None:
                     _emit(qp, wqe, ("write", wqe.rkey, wqe.remote, first.read(wqe.sges[0][1], wqe.sges[0][2])))
             _fail(qp, wqe, "local")
             return
@@ -266,7 +266,7 @@ def acknowledged(qp: "Qp", psn: int) -> None:
             break
         if wqe.opcode != "RDMA_READ":
             wqe.done = True
-    while qp.inflight and qp.inflight[0].done:
+    while qp.inflight and qp.inflight[0].done and qp.inflight[0].opcode != "RDMA_READ":  # a Read goes with its response
         qp.inflight.popleft()
     qp.retire()
     if qp.state == "RTS":

@@ -31,7 +31,7 @@ ABSENT = ("srq", "mw", "local_inv", "send_inv", "zero_based", "reads", "rereg", 
 # with these (test_verbs_book.py).
 PATIENT = ("time-wait", "only-init", "far", "uneven", "take-time", "small", "least", "four-cqs", "required")
 # What these checks compare to the last byte, at once and in one order; the book is tried with them.
-COARSE = ("mixed", "scribbled", "more", "lazy", "early")
+COARSE = ("mixed", "scribbled", "more", "lazy", "early", "ahead")
 PARTS = 8
 every()
 
