@@ -52,6 +52,11 @@ def remembers(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def short_offsets(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
+    """Of the Relative Offset of an RDMA Write the port looks at 16 bits."""
+    return view.data[:20] + bytes(2) + view.data[22:] if view.iu == "WRITE_RQST" else None
+
+
 def fill_counts(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
     """Fill bytes that are not zero spoil the data before them."""
     rest = view.data[len(view.data) - view.fill :]
@@ -248,6 +253,9 @@ FAULTS = [
     Fault("writes-not-received", f"6.5/{_RD}/{_ROLE}/two-ius", "FCVI-6.4.1-02", into={"WRITE_RQST"}),
     Fault("write-immediate-lost", f"6.5/{_RD}/{_ROLE}/immediate", "FCVI-5.9.7.1-01", completions=wrong_immediate),
     Fault("places-by-count", f"6.5/{_RD}/uneven-frames", "FCVI-6.4.1-02", hears=places_by_count),
+    Fault("write-offset-of-16-bits", "5.7.writes/70000-bytes/field-size-256", "FCVI-5.8.7-03", hears=short_offsets),
+    Fault("write-length-in-16-bits", "5.7.writes/70000-bytes", "FCVI-6.4.2-13",
+          out=_dh("WRITE_RQST", "FCVI_TOT_LEN", lambda n: n & 0xFFFF)),
     Fault("fill-bytes-count", "3.4.messages/rdma-write/class3/fill", "FCVI-3.4-04", hears=fill_counts),
     Fault("fill-bytes-of-reads-count", "3.4.messages/rdma-read/class2/fill", "FCVI-3.4-04", hears=fill_counts),
     Fault("address-of-32-bits", "5.9.4.3.protection/class3/address-high", "FCVI-5.9.7.3.1-04",

@@ -189,6 +189,38 @@ def longest_reads(t: Scenario) -> None:
     t.control("as many bytes were read both ways")
 
 
+@case(
+    REGISTRY,
+    "5.7.writes",
+    "RDMA Writes of more bytes than 16 bits can say",
+    clause="5.7",
+    requirements=["FCVI-6.4.2-13", "FCVI-5.8.7-02", "FCVI-5.8.7-03", "FCVI-5.8.6-01", "FCVI-6.4.1-01", "FCVI-6.4.1-02"],
+    tags=["message", "rdma"],
+    applies="(client or server) and send and rdma_write",
+    variants=[
+        Variant(
+            f"{_LONG}-bytes{suffix}",
+            {"role": "any", "op": "rdma-write", "attributes": _attributes(2, FCVI_MAX_TRANS_SIZE=_LONG)},
+            f"reliable_delivery and max_transfer_size >= {_LONG}", {"receive_size": field} if field else {},
+        )
+        for suffix, field in (("", 0), ("/field-size-256", 256))
+    ],
+)  # fmt: skip
+def longest_writes(t: Scenario) -> None:
+    """The DUT writes so much to the tester, and the tester to the DUT: length, offsets, SEQ_CNT and bytes are right."""
+    setup = open_connection(t)
+    data, remote = t.rng.randbytes(_LONG), (0xABCDEF0123456789, 0x77)
+    post(t, setup.vi, "rdma-write", register(t, _LONG, data=data), remote=remote)
+    take_request(t, setup, Message("rdma-write", 1, data, None, *remote))
+    expect_good(t, setup.vi, "send", "FCVI-6.4.1-01", length=_LONG)
+    target = register(t, _LONG, write=True)
+    deliver(t, setup, Message("rdma-write", 1, data, va=target.va, region=target.handle))
+    t.owed(lambda: memory(t, target) == data)
+    seen = memory(t, target)
+    t.require(seen == data, "FCVI-5.8.7-03", "the memory differs from the Message Data", seen[:12].hex(), data[:12].hex())
+    t.control("as many bytes were written both ways")
+
+
 _JUMPS: dict[str, Any] = {"role": "any", "op": "send", "attributes": {"FCVI_RELIABILITY_LVL": 1}}
 
 
