@@ -23,6 +23,7 @@ _SMALL = {"receive_size": SMALL}
 _VA, _REGION = 0x0123456789ABC000, 0xA1B2C3D4
 _GUARD = 64
 _LONG = 0x10000  # bytes of a Read whose length has more than 16 bits
+_LONG_WRITE = 70_000  # of a Write whose last offsets have more
 
 
 @case(
@@ -40,7 +41,9 @@ _LONG = 0x10000  # bytes of a Read whose length has more than 16 bits
         ("tester-writes/one-iu", {"what": "tester", "ius": 1}),
         ("tester-writes/uneven-frames", {"what": "tester", "ius": 1, "uneven": True}),
         ("tester-writes/ius/address-stays", {"what": "tester", "ius": 3}),
-        ("tester-writes/ius/address-advances", {"what": "tester", "ius": 3, "advance": True})]),
+        ("tester-writes/ius/address-advances", {"what": "tester", "ius": 3, "advance": True})])
+    + variants(roles=("any",), levels=("reliable-delivery",), pics=f"max_transfer_size >= {_LONG_WRITE}", choices=[
+        (f"{who}-writes/{_LONG_WRITE}-bytes", {"what": who, "ius": 1, "length": _LONG_WRITE}) for who in ("dut", "tester")]),
 )  # fmt: skip
 def rdma_write(t: Scenario) -> None:
     """VI_RMT_VA and RLTV_OFF of each frame tell where its bytes go, whatever the length of the frames before it. Over several
@@ -48,9 +51,12 @@ def rdma_write(t: Scenario) -> None:
     else.
     """
     with_rdma(t)
+    length = int(t.params.get("length", 900))
+    if length == _LONG_WRITE:
+        t.params = {**t.params, "attributes": {**t.params["attributes"], "FCVI_MAX_TRANS_SIZE": length}}
     setup = connect(t)
     if t.params["what"] == "dut":
-        data = pattern(int(t.params["length"]))
+        data = pattern(length)
         originate(t, setup, data, "rdma-write", remote=(_VA, _REGION))
         taken = take(t, setup, "rdma-write", data)
         check_target(t, taken, _VA, _REGION)
@@ -59,7 +65,7 @@ def rdma_write(t: Scenario) -> None:
         expect_good(t, setup.vi, "send", "FCVI-6.4.1-01")
         t.control("the DUT wrote")
         return
-    data = pattern(900, 3)
+    data = pattern(length, 3)
     region = register(t, _GUARD + len(data) + _GUARD, write=True)
     whole = build(t, setup, data, "rdma-write", va=region.va + _GUARD, region=region.handle,
                   cut=Cut(frame=20, uneven=True) if t.params.get("uneven") else Cut(frame=100))  # fmt: skip
