@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.fc import codec
+from fcvi.fc.received import kind_of
 
 from .faulty import Fault, FaultyDut, FrameEdit, drop, put, state
 
@@ -55,7 +56,17 @@ def registers(dut: Any, view: Any, buf: bytearray) -> list[bytes]:
     return [bytes(buf), head + bytes.fromhex("62000000 00000003")]
 
 
+def _first_login_stays(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
+    """Of a second PLOGI the port does not take the service parameters."""
+    if kind_of(view) != "PLOGI":
+        return None
+    at = view.payload_offset + 4  # of 112 bytes of service parameters
+    first: bytes = dut.memory.setdefault("parameters", view.data[at : at + 112])
+    return view.data[:at] + first + view.data[at + 112 :]
+
+
 FAULTS = [
+    Fault("size-of-the-first-login", "7.7.1.relogin/dut-server/class3/field-size-256", "FCVI-5.8.1-01", hears=_first_login_stays),
     Fault("lives-through-a-second-login", "7.7.1.relogin/dut-server/class3", "FCVI-7.7.1-05", results=_STAYS),
     # 7.4 to 7.6, 4.2
     Fault("farp-code-point", "7.5.request/point-to-point/known-port", "FCVI-7.5-01",

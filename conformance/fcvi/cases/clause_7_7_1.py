@@ -187,12 +187,13 @@ def logged_in_again(t: Scenario, vi: int) -> bool:
     "7.7.1.relogin",
     "A second PLOGI ends what stood on the first",
     clause="7.7.1",
-    requirements=["FCVI-7.7.1-05"],
+    requirements=["FCVI-7.7.1-05", "FCVI-5.8.1-01"],
     errata=["E86"],
     tags=["link", "login"],
     applies="explicit_login and (client or server)",
     variants=[
-        Variant(f"{role}/class{cls}", {"role": role}, f"{pics} and class{cls}", {"login": "explicit", "class": cls})
+        Variant(f"{role}/class{cls}{suffix}", {"role": role, **more}, f"{pics} and class{cls}", {"login": "explicit", "class": cls})
+        for suffix, more in (("", {}), ("/field-size-256", {"field_size": 256}))
         for role, pics, _ in ROLES
         for cls in (3, 2)
     ],
@@ -200,11 +201,13 @@ def logged_in_again(t: Scenario, vi: int) -> bool:
 def second_login(t: Scenario) -> None:
     """A PLOGI that the DUT accepts logs out what was logged in before it (FC-FS): the connection ends, without Disconnect IUs.
 
-    The DUT may refuse that PLOGI; then nothing has changed.
+    The DUT may refuse that PLOGI; then nothing has changed. A Receive Data_Field Size that is less than the first one holds for
+    the frames that follow.
     """
     if t.params["role"] == SERVER:
         login(t)
     setup = connect_as(t)
+    t.tester.receive_size = int(t.params.get("field_size", t.tester.receive_size))
     if not logged_in_again(t, setup.vi):
         t.control("a second PLOGI was refused, and the connection stayed")
         return
