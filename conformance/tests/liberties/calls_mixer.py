@@ -38,8 +38,8 @@ from .mixer import Judged, fewest
 
 _MOST = 10  # liberties of one provider
 _MOST_INCONCLUSIVE = 0.01
-#: How a case begins that ends because the provider told that it has less; these are counted apart.
-_LACKING = ("the provider has ", "the provider says ", "MaxSegmentsPerDesc is ")
+#: How a case begins that ends because the provider told that it has less, or agrees on one size (A07); these are counted apart.
+_LACKING = ("the provider has ", "the provider says ", "the provider agrees ", "MaxSegmentsPerDesc is ")
 _R_A_TOV_US = 500_000
 
 

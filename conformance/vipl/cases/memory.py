@@ -176,10 +176,10 @@ def any_address(t: Calls) -> None:
     alive(t, p)
 
 
-@vipl("R2", "One range three times", "S3.2.1-08")
+@vipl("R2", "One range three times", "S3.2.1-08 G3.4.4-01")
 def thrice(t: Calls) -> None:
     """Each registration has a handle and attributes of its own; de-registering one leaves the others usable, and also one that
-    only overlaps it."""
+    only overlaps it. Its own handle gives no access any more, though the range is registered."""
     p = pair(t)
     node = p.a.node
     first = node.mem(4096, write=True, read=False)
@@ -212,7 +212,11 @@ def thrice(t: Calls) -> None:
         p.a.send(first.part(3072, 64, handle=half.integer("handle")))
         p.a.good("Send", "S3.2.1-08", "a Send from a region that overlapped the one that is gone")
         p.b.good("Recv", "S3.2.1-08", "its receive")
-    alive(t, p)
+    p.b.recv(p.dst.part(0, 64))
+    p.a.send(first.part(0, 64))
+    got = p.a.reap("Send")
+    t.require(PROTECTION in got.errors, "G3.4.4-01", "a Send by the handle that is gone, its range has others", got, PROTECTION)
+    alive(t)
 
 
 @vipl("P1", "Tags of VIs and regions",

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from fcvi.engine.case import Variant
 
-from conformance.vipl.cases.connecting import ended, timed
+from conformance.vipl.cases.connecting import GRAIN_US, ended, timed
 from conformance.vipl.steps.declare import UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
@@ -143,6 +143,13 @@ def waits(t: Calls) -> None:
         t.require(t.until(lambda: zero.done, t.settle_us), "G3.5.6-01", "VipRecvWait with Timeout 0", "blocks", "at once")
         if zero.done:
             t.codes("G3.5.6-01", "VipRecvWait with Timeout 0", zero.returned(), TIMEOUT)
+        p.b.recv(p.dst.part(0, 32))
+        p.a.send(p.src.part(0, 32))
+        asking = p.a.node.start("VipSendWait", vi=p.a.vi, Timeout=100_000)
+        code = ended(t, asking, "G3.5.3-02", 100_000 + t.late_us + t.settle_us)
+        least = 100_000 - GRAIN_US if code == TIMEOUT else 0  # a Send that is done ends it at any time
+        took = int(asking.result().get("us", 0))
+        t.require(took >= least, "G3.5.3-02", f"VipSendWait that returned {code}", f"{took} us", f"{least} us")
         alive(t)
         return
     else:

@@ -22,6 +22,18 @@ def flushed_by_a_timeout(agent: Any) -> None:
     agent.connecting.request = request
 
 
+def flushed_by_a_failed_accept(agent: Any) -> None:
+    """An accept whose attributes do not fit flushes the receives of its VI."""
+    real = agent.connecting.accept
+
+    def accept(conn: Any, vi: Any) -> Any:
+        code = real(conn, vi)
+        if code in (c.LEVEL, c.MTU):
+            agent.transfer.flush(vi)
+        return code
+    agent.connecting.accept = accept
+
+
 def flushed_by_a_late_peer(agent: Any) -> None:
     """A peer request that times out flushes the receives of its VI."""
     real = agent.connecting._peer_late
@@ -167,6 +179,34 @@ def overlapping_go_too(agent: Any) -> None:
                 real(nic, one.va, other)
         return code
     agent.world.deregister = deregister
+
+
+def sends_waited_for_half(agent: Any) -> None:
+    """Sends take 0.2 s, and VipSendWait gives them half of its timeout."""
+    agent.world.choices = replace(agent.world.choices, delay_s=0.2)
+    real = agent.do_VipSendWait
+
+    def wait(p: Any) -> Any:
+        return real({**p, "Timeout": p["Timeout"] // 2} if p.get("Timeout") else p)
+    agent.do_VipSendWait = wait
+
+
+def handle_lives_on(agent: Any) -> None:
+    """The handle of a region that is gone gives access as long as another registration has its range."""
+    world, gone = agent.world, dict[int, Any]()
+    deregister, reach = world.deregister, world.reach
+
+    def ends(nic: Any, va: int, handle: int) -> Any:
+        region, code = nic.regions.get(handle), deregister(nic, va, handle)
+        if code == c.OK and any(one.va == region.va and one.length == region.length for one in nic.regions.values()):
+            gone[handle] = region
+        return code
+
+    def reaches(nic: Any, va: int, length: int, handle: int, ptag: Any) -> Any:
+        old = gone.get(handle)
+        there = old is not None and old.ptag is ptag and old.va <= va and va + length <= old.va + old.length
+        return old if there else reach(nic, va, length, handle, ptag)
+    world.deregister, world.reach = ends, reaches
 
 
 def first_enables_of_a_vi(agent: Any) -> None:

@@ -116,7 +116,7 @@ class Choices:
     handle_values: str = "addresses"
     """Handles look like "addresses", are "high", or a value is given out anew at once: "reused" (A51)."""
     mem_handles: str = "random"
-    """Memory handles are "random", "counted", "high", begin at "zero", or "each" NIC counts its own (A71)."""
+    """Memory handles: "random", "counted", "high", from "zero", "each" NIC counts its own, the least free: "reused" (A71)."""
     reads_at: str = "both"
     """At which reliable levels there are RDMA Reads: "both", "delivery", "reception" (G 4.5)."""
     thread_safe: bool = True
@@ -265,7 +265,7 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "stale_entries": (False,), "small_sizes": (False,), "size_zero": (True,), "read_on_ud": (True,), "zero_checked": (True,),
     "short_discriminators": (False,), "padded": (True,), "many_segments_format": (True,), "vi_maximum": (False,), "copies": (True,),
     "bad_receives_early": (True,), "write_both_bits": (True,), "handle_values": ("high", "reused"),
-    "mem_handles": ("counted", "high", "zero", "each"), "reads_at": ("delivery", "reception"), "thread_safe": (False,),
+    "mem_handles": ("counted", "high", "zero", "each", "reused"), "reads_at": ("delivery", "reception"), "thread_safe": (False,),
     "most_vis": (2, 8, 4096), "most_cqs": (4, 1024), "most_regions": (8, 24, 100_000), "most_ptags": (96, 1 << 31),
     "mtu": (48, 1 << 24),
     "peer_again": (True,), "peers_one_told": (True,), "short_name_len": (True,), "nodes": (2, 5), "no_name": (True,),

@@ -170,6 +170,8 @@ class World:
     def _handle(self, nic: Nic) -> int:
         if self.choices.mem_handles == "random":
             return self._random.randrange(1, 1 << 32)
+        if self.choices.mem_handles == "reused":
+            return next(number for number in itertools.count(1) if all(number not in other.regions for other in self.nics))
         if self.choices.mem_handles == "each":
             nic.counted += 1
             return nic.counted
