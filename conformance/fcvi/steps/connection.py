@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, Optional
 
-from fcvi.fc.build import UNASSIGNED, net_address, structure
+from fcvi.fc.build import UNASSIGNED, X_ID_UNASSIGNED, net_address, structure
 from fcvi.engine.case import Registry, Variant
 from fcvi.fc.received import Exchange, Received, kind_of
 from fcvi.engine.scenario import Inconclusive
@@ -676,6 +676,10 @@ def expect_abts(
     abts = t.expect("ABTS", requirement, exchange=exchange, within_us=max(limit, 0), why=f"after {what}")
     timing = "FCVI-8.6.2-b" if requirement.startswith("FCVI-8.6") else "FCVI-8.5.2-b"
     t.expect_time(abts, nominal, timing, f"ABTS at {what}", since=begin)
+    own = [f for _, _, f in t.crossed("dut", begin.numbers[-1]) if f.kind == "iu" and f.header("OX_ID") == exchange.ox_id]
+    known = {f.header("RX_ID") for f in own if not f.header("Exchange_Context")} - {X_ID_UNASSIGNED}
+    if exchange.originator == "dut" and known:  # the DUT has used the RX_ID that the responder assigned (FC-FS)
+        t.equal(abts, "RX_ID", known.pop(), "FCVI-5.8.1-01")
     if accept:
         t.tester.send_ba_acc(abts)
         t.settle()
