@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import Any, Mapping, Optional
+from typing import Any, Optional
 
-from fcvi.engine.attachment import AttachError, Dut, Notification, Reply
+from fcvi.engine.attachment import AttachError, Dut, Notification, Reply, WrappedDut
 from fcvi.engine.json_text import compact
-from fcvi.engine.pixit import Pixit
 from fcvi.engine.words import printable
 from fcvi.fc import codec, notation
 
@@ -24,27 +23,18 @@ def stepping(dut: Dut) -> Dut:
     return SteppingDut(dut)
 
 
-class SteppingDut(Dut):
+class SteppingDut(WrappedDut):
     """Shows every operation on a device. Where time only passes and nothing comes of it, nothing is shown."""
 
     def __init__(self, inner: Dut) -> None:
-        super().__init__()
-        self._inner = inner
-        self.inbox = inner.inbox
+        super().__init__(inner)
         self._asks = True
         self._states: dict[Any, str] = {}
-        self._mirror()
         print(_HELP, file=sys.stderr)
-
-    def _mirror(self) -> None:
-        inner = self._inner
-        self.spec, self.implementation, self.version = inner.spec, inner.implementation, inner.version
-        self.clock, self.pics = inner.clock, inner.pics
-        self.now_us, self.next_us, self.knows_next = inner.now_us, inner.next_us, inner.knows_next
 
     def _after(self, asked: str, known: int, event: bool = True) -> None:
         """Show what was asked, and what came."""
-        self._mirror()
+        self._take_times()
         came = list(itertools.islice(self.inbox, known, None))
         if not came and not event:
             return
@@ -98,19 +88,6 @@ class SteppingDut(Dut):
         self._states.clear()
         self._inner.reset(config)
         self._after("-> reset", 0)
-
-    def settled(self, pixit: Pixit) -> Pixit:
-        return self._inner.settled(pixit)
-
-    def joined(self, port: Mapping[str, Any]) -> bool:
-        return self._inner.joined(port)
-
-    def restart(self) -> None:
-        self._inner.restart()
-        self._mirror()
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 def _outcome(reply: Reply) -> str:

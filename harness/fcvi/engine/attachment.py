@@ -182,3 +182,45 @@ class Dut(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """End the attachment and whatever it started."""
+
+
+class WrappedDut(Dut):
+    """A device behind something that looks at what passes, or takes part in it. What a subclass does not do, the device does."""
+
+    def __init__(self, inner: Dut) -> None:
+        super().__init__()
+        self._inner = inner
+        self.inbox = inner.inbox
+        self._mirror()
+
+    def _mirror(self) -> None:
+        inner = self._inner
+        self.spec, self.implementation, self.version = inner.spec, inner.implementation, inner.version
+        self.clock, self.pics = inner.clock, inner.pics
+        self._take_times()
+
+    def _take_times(self) -> None:
+        inner = self._inner
+        self.now_us, self.next_us, self.knows_next = inner.now_us, inner.next_us, inner.knows_next
+
+    def settled(self, pixit: Pixit) -> Pixit:
+        return self._inner.settled(pixit)
+
+    def joined(self, port: Mapping[str, Any]) -> bool:
+        return self._inner.joined(port)
+
+    def streams(self, policy: str, unlimited: bool) -> None:
+        self._inner.streams(policy, unlimited)
+
+    def descriptor(self) -> Optional[int]:
+        return self._inner.descriptor()
+
+    def look_at(self, far: Dut) -> None:
+        self._inner.look_at(far)
+
+    def restart(self) -> None:
+        self._inner.restart()
+        self._mirror()
+
+    def close(self) -> None:
+        self._inner.close()

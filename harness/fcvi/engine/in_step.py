@@ -10,8 +10,7 @@ import select
 import time
 from typing import Any, Optional
 
-from .attachment import Dut, Reply
-from .pixit import Pixit
+from .attachment import Dut, Reply, WrappedDut
 
 _TICK_US = 2_000  # between two looks at a device that does not tell when its next timer fires
 
@@ -25,29 +24,28 @@ def in_step(dut: Dut, far: Dut) -> Dut:
     return dut
 
 
-class PacedDut(Dut):
+class PacedDut(WrappedDut):
     """A device with a virtual clock as one with a real clock."""
 
     def __init__(self, inner: Dut) -> None:
-        super().__init__()
-        self._inner = inner
-        self.inbox = inner.inbox
+        super().__init__(inner)
         self._since = time.monotonic()
         self._beside: Optional[int] = None
         self._open: list[Reply] = []
-        self._mirror()
 
     def _mirror(self) -> None:
-        inner = self._inner
-        self.spec, self.implementation, self.version, self.pics = inner.spec, inner.implementation, inner.version, inner.pics
+        super()._mirror()
         self.clock = "real"
+
+    def _take_times(self) -> None:
+        self.now_us = self._inner.now_us
 
     def _wall_us(self) -> int:
         return int((time.monotonic() - self._since) * 1_000_000)
 
     def _catch_up(self) -> None:
         self._inner.advance(max(0, self._wall_us() - self._inner.now_us))
-        self.now_us = self._inner.now_us
+        self._take_times()
 
     def _heard(self) -> bool:
         return bool(self.inbox) or any(reply.done for reply in self._open)
@@ -88,13 +86,3 @@ class PacedDut(Dut):
     def reset(self, config: dict[str, Any]) -> None:
         self._inner.reset(config)
         self._open, self._since, self.now_us = [], time.monotonic(), 0
-
-    def settled(self, pixit: Pixit) -> Pixit:
-        return self._inner.settled(pixit)
-
-    def restart(self) -> None:
-        self._inner.restart()
-        self._mirror()
-
-    def close(self) -> None:
-        self._inner.close()

@@ -12,9 +12,8 @@ import json
 from itertools import islice
 from typing import Any, Callable, Mapping, Optional
 
-from .attachment import Dut, DutError, Notification, Reply, Unavailable, Unit
+from .attachment import Dut, DutError, Notification, Reply, Unavailable, Unit, WrappedDut
 from .json_text import compact
-from .pixit import Pixit
 
 Entry = dict[str, Any]
 FAR = {"device": "far"}  # from this line on what passed between the suite and the device of --against
@@ -51,29 +50,16 @@ def _answer(reply: Reply) -> dict[str, Any]:
     return {"result": reply.result} if reply.error is None else {"error": reply.error}
 
 
-class RecordingDut(Dut):
+class RecordingDut(WrappedDut):
     """Passes every operation on to a device and notes it. take() gives what was noted."""
 
     def __init__(self, inner: Dut) -> None:
-        super().__init__()
-        self._inner = inner
-        self.inbox = inner.inbox
+        super().__init__(inner)
         self._lines: list[str] = []  # each without its last bracket
         self._idle = 0  # operations behind the last line of which nothing came
         self._requests = 0
         self._open: list[tuple[int, Reply]] = []  # requests without an answer, by their numbers
         self.far = RecordingDut(inner.far) if inner.far is not None else None
-        self._mirror()
-
-    def _mirror(self) -> None:
-        inner = self._inner
-        self.spec, self.implementation, self.version = inner.spec, inner.implementation, inner.version
-        self.clock, self.pics = inner.clock, inner.pics
-        self._take_times()
-
-    def _take_times(self) -> None:
-        inner = self._inner
-        self.now_us, self.next_us, self.knows_next = inner.now_us, inner.next_us, inner.knows_next
 
     # ---- lines ----
 
@@ -171,9 +157,6 @@ class RecordingDut(Dut):
         self._do(asked, 0, self._inner.reset, config)
         self._came(asked, 0)
 
-    def settled(self, pixit: Pixit) -> Pixit:
-        return self._inner.settled(pixit)
-
     def joined(self, port: Mapping[str, Any]) -> bool:
         """A plain yes is not noted: most links have nothing to announce."""
         known = len(self.inbox)
@@ -190,10 +173,3 @@ class RecordingDut(Dut):
 
     def look_at(self, far: Dut) -> None:
         self._inner.look_at(far._inner if isinstance(far, RecordingDut) else far)
-
-    def restart(self) -> None:
-        self._inner.restart()
-        self._mirror()
-
-    def close(self) -> None:
-        self._inner.close()
