@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any, Callable, Optional
 
 from .rdma_relay import Link
-from .rdma_smoke import Agent, End, connect
+from .rdma_agent import Agent, End, connect
 
 _CUT_S = 1.3  # long enough for a second try of rxe (0.3 s each) and of TCP, and too short to be given up
 _AGAIN_S = 30.0  # what was held up arrives; TCP waits twice as long each time

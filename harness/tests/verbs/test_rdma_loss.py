@@ -22,7 +22,7 @@ from conformance.verbs.steps.account import Account, Wr
 from conformance.verbs.steps.scenario import Verbs
 from harness.interop import rdma, rdma_cut
 from harness.interop.rdma_relay import Direction, Harm, Link
-from harness.interop.rdma_smoke import Agent
+from harness.interop.rdma_agent import Agent
 
 _MODEL = rdma.ROOT / "harness/tests/independent/verbs/agent.py"
 _FRAME = bytes(12) + b"\x08\x00" + bytes(range(86))

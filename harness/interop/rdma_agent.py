@@ -1,13 +1,9 @@
-"""Tries what has to work before a case is worth a run: the agent's calls over a device, and both ends of a connection.
-
-No verdict on the provider: each step is one that every provider has. `python3 -m harness.interop.rdma_smoke PATH [PATH2]`.
-"""
+"""Clients of the agent, and ends of a connection between them, for what drives a lane of `make interop-rdma` besides the suite."""
 
 from __future__ import annotations
 
 import json
 import socket
-import sys
 import time
 from typing import Any
 
@@ -124,77 +120,3 @@ def connect(active: End, passive: End, address: str) -> None:
     connected = active.agent.end(connecting)
     assert accepted["event"] == connected["event"] == "ESTABLISHED", (accepted, connected)
     passive.agent.good("verbs.Unlisten", listener=listener["listener"])
-
-
-def transfer(left: End, right: End) -> None:
-    """A Send with an event, a Write, a Read."""
-    right.agent.good("verbs.PostRq", qp=right.qp, wrs=[{"wr_id": "0000000000000010", "sges": [right.sge(4096, 64)]}])
-    right.agent.good("verbs.RequestNotification", cq=right.rcq, solicited=False)
-    left.agent.call("mem.write", mem=left.mem, offset=0, hex="0123456789abcdef")
-    remote = {"addr": right.mr["va"], "rkey": right.mr["rkey"]}
-    wrs = [
-        {"wr_id": "0000000000000001", "opcode": "SEND", "sges": [left.sge(0, 8)], "flags": ["SIGNALED"]},
-        {"wr_id": "0000000000000002", "opcode": "RDMA_WRITE", "sges": [left.sge(0, 8)], "flags": ["SIGNALED"], "remote": remote},
-        {"wr_id": "0000000000000003", "opcode": "RDMA_READ", "sges": [left.sge(512, 8)], "flags": ["SIGNALED"], "remote": remote},
-    ]
-    assert left.agent.good("verbs.PostSq", qp=left.qp, wrs=wrs)["posted"] == 3
-    wcs = left.wcs(left.scq, 3)
-    assert [(wc["wr_id"][-1], wc["status"], wc["opcode"], wc["qp"]) for wc in wcs] == [
-        ("1", "SUCCESS", "SEND", left.qp), ("2", "SUCCESS", "RDMA_WRITE", left.qp),
-        ("3", "SUCCESS", "RDMA_READ", left.qp)], wcs  # fmt: skip
-    assert right.agent.good("verbs.GetEvent", handler=right.handler, Timeout=3_000_000)["cq"] == right.rcq
-    (wc,) = right.wcs(right.rcq, 1)
-    assert (wc["wr_id"], wc["status"], wc["opcode"], wc["byte_len"]) == ("0000000000000010", "SUCCESS", "RECV", 8), wc
-    for end, offset in ((right, 4096), (right, 0), (left, 512)):
-        assert end.agent.call("mem.read", mem=end.mem, offset=offset, length=8)["hex"] == "0123456789abcdef", offset
-
-
-def disconnect(left: End, right: End) -> None:
-    """Both ends hear of the end, and a Receive that is left is flushed."""
-    wr = {"wr_id": "0000000000000011", "sges": [right.sge(4096, 64)], "times": 2}
-    right.agent.good("verbs.PostRq", qp=right.qp, wrs=[wr])
-    left.agent.good("verbs.Disconnect", qp=left.qp)
-    right.agent.note("cm", event="DISCONNECTED", qp=right.qp)
-    right.agent.call("verbs.Disconnect", qp=right.qp)
-    assert {wc["status"] for wc in right.wcs(right.rcq, 2)} == {"WR_FLUSH_ERR"}
-
-
-def breach(left: End, right: End) -> str:
-    """A Write past the end of a region. iWARP: an event at the target; InfiniBand: the initiator's WC."""
-    remote = {"addr": f"{int(right.mr['va'], 16) + 8190:016x}", "rkey": right.mr["rkey"]}
-    wr = {"wr_id": "0000000000000020", "opcode": "RDMA_WRITE", "sges": [left.sge(0, 8)], "flags": ["SIGNALED"]}
-    wr["remote"] = remote
-    left.agent.good("verbs.PostSq", qp=left.qp, wrs=[wr])
-    (wc,) = left.wcs(left.scq, 1)
-    if wc["status"] != "SUCCESS":
-        return f"the initiator's WC says {wc['status']}"
-    return f"the target's event says {right.agent.note('async', qp=right.qp)['event']}"
-
-
-def smoke(paths: list[str]) -> list[str]:
-    """What was done, a line each. AssertionError: what was not as it has to be."""
-    agents = [Agent(path) for path in paths]
-    said = []
-    try:
-        hellos = [agent.call("hello", protocol=2) for agent in agents]
-        said.append(f"pics {hellos[0]['pics']}, device {hellos[0]['devices']}, address {hellos[0]['addresses']}")
-        for steps in (("transfer", transfer), ("disconnect", disconnect)), (("breach", breach),):
-            for agent in agents:
-                agent.call("reset", wire="verbs", seed=1)
-            left, right = (End(agents[i % len(agents)], hellos[i % len(agents)]["devices"][0]) for i in (0, 1))
-            connect(left, right, hellos[-1]["addresses"][0])
-            for name, step in steps:
-                said.append(f"{name}: {step(left, right) or 'done'}")
-        for agent in agents:
-            agent.call("reset", wire="verbs", seed=1)
-            state = agent.call("agent.state")
-            assert not any(state["open"].values()), state
-            said.append(f"after a reset: {state['threads']} threads, {state['memory'] // 1024} KiB")
-    finally:
-        for agent in agents:
-            agent.close()
-    return said
-
-
-if __name__ == "__main__":
-    print("\n".join(smoke(sys.argv[1:])))
