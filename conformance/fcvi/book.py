@@ -39,6 +39,6 @@ PROTOCOL = Protocol(
     attack=later(f"{__package__}.attack"),
     words=later(f"{__package__}.words"),
     edition="2007",
-    others=(Edition("rev1", "FC-VI Rev 1.0 (working draft of 1999)", "R", Path(__file__).resolve().parents[1] / "rev1"),),
+    others=(Edition("rev1", "FC-VI Rev 1.0 (working draft of 1999)", Path(__file__).resolve().parents[1] / "rev1"),),
     reference=_reference,
 )

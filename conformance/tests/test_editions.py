@@ -14,7 +14,7 @@ from conformance.fcvi.book import PROTOCOL
 from conformance.rev1.book import PROTOCOL as REV1
 from fcvi.cli import main
 from fcvi.engine.catalogue import load_requirements, not_held
-from fcvi.engine.editions import STATUSES, errata_of, held, requirements_of, topics_of
+from fcvi.engine.editions import STATUSES, held, requirements_of, topics_of
 
 ROOT = Path(__file__).parents[2]
 (EDITION,) = PROTOCOL.others
@@ -62,7 +62,7 @@ def test_the_book_has_111_rows_of_which_109_can_be_tested() -> None:
 
 def test_every_erratum_that_is_referred_to_is_there() -> None:
     text = (EDITION.folder / "errata.md").read_text(encoding="utf-8") + "".join(r.observable + r.statement for r in NEW.values())
-    known = errata_of(EDITION)
+    known = [number for number in load_errata([REV1]) if number.startswith(REV1.erratum)]
     assert len(known) == len(re.findall(r"^\| R\d+ ", text, re.M)) >= 20
     assert sorted(set(re.findall(r"\bR\d{2}\b", text)) - set(known)) == []
     assert sorted(set(re.findall(r"\bE\d{2,3}\b", text)) - set(load_errata())) == []

@@ -7,11 +7,10 @@ matters.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Optional, Sequence
 
-from .catalogue import ERRATA, HOLDS, REQUIREMENTS, Erratum, Requirement, load_requirements, rows
+from .catalogue import HOLDS, REQUIREMENTS, Requirement, load_requirements, rows
 from .protocol import Edition, Protocol, registered
 
 TOPICS = "topics.tsv"
@@ -67,17 +66,6 @@ def held(edition: Edition) -> tuple[Held, ...]:
 def topics_of(edition: Edition) -> tuple[Topic, ...]:
     """Every topic, in the order of the table."""
     return tuple(Topic(r["topic"], r["title"], tuple(r["rows"].split()), r["matters"]) for r in rows(edition.folder / TOPICS))
-
-
-def errata_of(edition: Edition) -> dict[str, Erratum]:
-    """The register of this edition by number."""
-    path = edition.folder / ERRATA
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    found = {}
-    for match in re.finditer(rf"^\| ({edition.erratum}\d+) \| (\w) \| (.*?) \| (.*?) \| (.*?) \|$", text, re.M):
-        number, severity, where, title, reading = match.groups()
-        found[number] = Erratum(number, f"[{severity}] {title}", f"- Where: {where}\n- Reading used: {reading}")
-    return found
 
 
 def differences(protocol: Protocol, edition: Edition, item: str = "") -> tuple[Differing, ...]:

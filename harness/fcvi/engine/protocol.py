@@ -82,7 +82,6 @@ class Edition:
 
     name: str  # "rev1"
     standard: str  # in words
-    erratum: str  # the letter of its errata: "R"
     folder: Path
 
 
