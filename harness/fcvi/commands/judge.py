@@ -68,8 +68,6 @@ def _judge(args: argparse.Namespace, folder: Folder) -> int:
         print(files["report.json"].decode(), end="")
     elif not args.quiet:
         print(text.render(report), end="")
-        if report.select:
-            print(f"selected were {report.select!r:.300}")
     for line in astray:
         complain(f"{args.directory}: {line}")
     for name in missing:

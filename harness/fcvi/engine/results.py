@@ -163,6 +163,10 @@ class Review:
         }  # fmt: skip
 
 
+#: How the reason of a case begins that had no chance after what went wrong before it.
+NOT_TRIED = "not tried"
+
+
 @dataclass
 class RunReport:
     """A whole run."""

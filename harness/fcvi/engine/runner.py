@@ -25,7 +25,7 @@ from .pics import PicsError
 from .files import FileError
 from .pixit import Pixit, Profile, pixit_for
 from .protocol import Line, protocol_of
-from .results import Finding, Result, RunReport, Verdict
+from .results import NOT_TRIED, Finding, Result, RunReport, Verdict
 from .review import review
 from .scenario import Failed, Inconclusive, NotThere, Scenario
 from .select import SelectionError, far_side, select
@@ -294,7 +294,7 @@ class _Worker:
         if result is not None:
             return result
         if self._errors_in_a_row >= _CONSECUTIVE_ERRORS:
-            return error_result(case, ident, f"not tried: the attachment failed {_CONSECUTIVE_ERRORS} times in a row")
+            return error_result(case, ident, f"{NOT_TRIED}: the attachment failed {_CONSECUTIVE_ERRORS} times in a row")
         if self._broken:
             try:
                 _restart(self._dut)

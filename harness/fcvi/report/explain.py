@@ -16,7 +16,7 @@ from fcvi.engine.case import CaseInfo, Variant, load_cases
 from fcvi.engine.catalogue import Requirement, load_requirements
 from fcvi.engine.evidence import stem
 from fcvi.engine.protocol import Line, Protocol, in_force, protocol_of
-from fcvi.engine.results import Finding, Result, RunReport, Verdict
+from fcvi.engine.results import NOT_TRIED, Finding, Result, RunReport, Verdict
 from . import causes, words
 
 _MOST_STEPS = 8  # of what the tester did; the ladder has all
@@ -125,7 +125,8 @@ def _cause(first: Finding) -> str:
 
 
 def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE)) -> list[Group]:
-    """What did not pass by its cause: verdicts in their order, within one the most frequent cause first.
+    """What did not pass by its cause: verdicts in their order, within one the most frequent cause first. What was not tried
+    comes behind what it follows from.
 
     A group begins with its simplest case, as an example: that with the fewest frames, then with the fewest steps.
     """
@@ -143,7 +144,10 @@ def groups(report: RunReport, verdicts: Iterable[Verdict] = (Verdict.FAIL, Verdi
     for group in found.values():
         example = min(group.results, key=_size)
         group.results = [example, *(r for r in group.results if r is not example)]
-    return sorted(found.values(), key=lambda g: (bool(g.waived), wanted.index(g.verdict), -len(g.results)))
+    return sorted(
+        found.values(),
+        key=lambda g: (bool(g.waived), wanted.index(g.verdict), g.cause.startswith(NOT_TRIED), -len(g.results)),
+    )
 
 
 def _same_place(results: Iterable[Result]) -> dict[str, str]:

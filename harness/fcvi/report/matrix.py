@@ -162,7 +162,7 @@ def words_of(table: Table) -> str:
     """One line. What a run does not have is no difference, but it is told: nothing was compared there."""
     changes = table.changes()
     worse = sum(row.worse for row in changes)
-    words = f"{len(table.runs)} runs, {len(changes)} differences, {worse} of them worse in the last run"
+    words = f"{len(table.runs)} runs, {len(changes)} differences, {worse} of them worse in the last run that has them"
     if table.lacking():
         words += f"; {len(table.lacking())} of {len(table.cases)} cases are not in every run"
     if len(table.books) > 1:

@@ -12,6 +12,7 @@ _STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u206
 _CONTROLS = bytes(code for code in range(128) if _STRANGE.match(chr(code)))
 _EXCHANGE = re.compile(r" on Exchange OX_ID [0-9A-F]{4}h of the \w+")
 _SEE = re.compile(r" \(see frame \d+\)$")
+_LONGEST_CHOICE = 300  # of an expression: --rerun-failed makes one of every case
 _NUMBER = re.compile(r"\b(?:[0-9A-F]+h|0x[0-9a-f]+|\d+)\b")
 
 
@@ -76,6 +77,12 @@ def far_breaches(report: RunReport) -> str:
     rules = list(dict.fromkeys(f.requirement for r in cases for f in r.far))
     told = ", ".join(rules[:5]) + (f" and {len(rules) - 5} more" if len(rules) > 5 else "")
     return f"the device of --against broke {told} in {plural(len(cases), 'case')}; a run with it as --dut judges it"
+
+
+def chosen(report: RunReport) -> str:
+    """By what the cases were chosen; "" where every case of the book was to run."""
+    expression = report.select if len(report.select) <= _LONGEST_CHOICE else report.select[:_LONGEST_CHOICE] + "..."
+    return f"chosen by --select {shlex.quote(expression)}" if expression else ""
 
 
 def again(report: RunReport, ident: str) -> str:

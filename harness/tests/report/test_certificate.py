@@ -68,6 +68,15 @@ def test_the_certificate_says_what_the_report_says(certified: Path) -> None:
     }
 
 
+def test_a_verdict_that_no_case_has_is_not_marked_as_one(certified: Path) -> None:
+    """A count of no errors is no cause for alarm."""
+    counted = json.loads((certified / "certificate.json").read_text())["summary"]
+    line = (certified / "certificate.html").read_text().partition("<p>Cases: ")[2].partition(". Requirements")[0]
+    assert counted["error"] == 0 and counted["fail"] > 0
+    for name, count in counted.items():
+        assert (f'<span class="v {name}">{count} {name}</span>' in line) == (count > 0)
+
+
 def test_the_command_that_a_reader_is_told_exists(certified: Path) -> None:
     page = (certified / "certificate.html").read_text()
     (line,) = re.findall(r"<code>fcvi (certify [^<]*)</code>", page)

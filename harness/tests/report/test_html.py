@@ -73,6 +73,12 @@ def test_the_page_names_the_standard_that_judged(dut: str, standard: str, tmp_pa
     assert f"<dt>Standard</dt><dd>{standard}" in text and "14165" not in text
 
 
+def test_a_report_of_some_cases_says_by_what_they_were_chosen(failing: Path) -> None:
+    """Nobody takes it for one of all."""
+    assert "chosen by --select &#39;5.3.2,D.R1,C.5.7.2,A.*&#39;" in page_of(failing)[0]
+    assert "the cases are chosen by --select '5.3.2,D.R1,C.5.7.2,A.*'\n" in (failing / "report.txt").read_text()
+
+
 def test_everybody_can_use_it(failing: Path) -> None:
     _, page = page_of(failing)
     assert page.named("html")[0]["lang"] == "en"

@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 from fcvi.arguments import parser
+from fcvi.engine.results import NOT_TRIED, Result, RunReport, Verdict
+from fcvi.report import explain
 
 from ..conftest import ROOT, fcvi
 from .html_check import Page
@@ -118,6 +120,13 @@ def test_one_cause_is_told_once(failing: Path) -> None:
     assert re.fullmatch(rf"1\. {failed} cases failed, one cause: FCVI-8\.5\.4-01 \(clause 8\.5\.4\): .* as the retry", first)
     assert done.stdout.count("no FCVI_CONNECT_RQST as the retry") == 2, "in the title, and where it was seen"
     assert "000000 us" not in done.stdout
+
+
+def test_what_ended_a_device_comes_before_the_cases_that_were_not_tried_for_it() -> None:
+    results = [Result("a", "", Verdict.ERROR, "it went away")]
+    results += [Result(str(n), "", Verdict.ERROR, f"{NOT_TRIED}: the attachment failed 3 times in a row") for n in range(5)]
+    groups = explain.groups(RunReport("0", "0" * 64, "ref", "x", "1", {}, {}, 1, results))
+    assert [len(group.results) for group in groups] == [1, 5]
 
 
 @pytest.mark.parametrize("name", ["report.txt", "junit.xml", "report.tap", "report.sarif", "report.html"])
