@@ -35,6 +35,8 @@ _VALUES = {
 #: Values that are files or folders. An empty one comes of a variable of the shell that is not set, and would pass for the folder
 #: that one is in.
 _PLACES = frozenset(("FILE", "DIR", "DIR2", "TOML", "CAPTURE", "OLD", "KEY", "PUB", "PART", "A", "B"))
+#: Values that have words for nothing: none of them is the empty one.
+_NOT_EMPTY = frozenset(("SPEC", "COMMAND", "NAME", "ADDR"))
 
 
 def version() -> str:
@@ -107,10 +109,16 @@ class Parser(argparse.ArgumentParser):
             self.epilog = EXAMPLES.get(self.prog)
         return super().format_help()
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """The values that were given; an empty one is refused where it would pass for the option left out."""
+        if "" in arg_strings and action.metavar in _PLACES:
+            raise argparse.ArgumentError(action, "the name is empty; name a file or a folder")
+        if "" in arg_strings and action.metavar in _NOT_EMPTY:
+            raise argparse.ArgumentError(action, f"is empty; write {action.metavar}, or leave the option out")
+        return super()._get_values(action, arg_strings)
+
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """The value of an argument; what cannot be one is told in words, not by the name of a function."""
-        if not arg_string and action.metavar in _PLACES:
-            raise argparse.ArgumentError(action, "the name is empty; name a file or a folder")
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:

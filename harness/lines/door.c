@@ -297,7 +297,7 @@ static const char *door_listen_tcp(struct door *d, char *host)
     const int on = 1;
     if (colon == NULL || colon[1] < '0' || colon[1] > '9' || strtoul(colon + 1, &end, 10) > 65535 ||
         *end != '\0')
-        return "use unix:PATH or tcp:HOST:PORT";
+        return "use tcp:HOST:PORT with a port from 0 to 65535";
     *colon = '\0';
     if (host[0] == '[' && colon[-1] == ']') {
         colon[-1] = '\0';
@@ -320,7 +320,7 @@ static const char *door_listen_tcp(struct door *d, char *host)
 
 static const char *door_listen(struct door *d, const char *address)
 {
-    if (strncmp(address, "unix:", 5) == 0)
+    if (strncmp(address, "unix:", 5) == 0 && address[5] != '\0')
         return door_listen_unix(d, address + 5) ? "" : strerror(errno);
     if (strncmp(address, "tcp:", 4) != 0)
         return "use unix:PATH or tcp:HOST:PORT";

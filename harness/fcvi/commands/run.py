@@ -98,8 +98,9 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
                    help="Run only part K of N of the cases; `fcvi report merge` joins the parts.")  # fmt: skip
     p.add_argument("--progress", choices=("auto", "always", "never"), default="auto",
                    help="Show a bar of the cases that are done (default: on a terminal).")  # fmt: skip
-    p.add_argument("--quiet", action="store_true", help="Print no text report; give only the exit status and the files.")
-    p.add_argument("--verbose", action="store_true", help="Print the steps of every case that did not pass.")
+    told = p.add_mutually_exclusive_group()
+    told.add_argument("--quiet", action="store_true", help="Print no text report; give only the exit status and the files.")
+    told.add_argument("--verbose", action="store_true", help="Print the steps of every case that did not pass.")
     p.set_defaults(run=run, select=None, certification=False, formats=FORMATS, baseline=None, quarantine=None, cases=None,
                    watch=False, step=False, debug="", record=None, against=None, rerun_failed=None, fail_fast=False,
                    fail_on="shall", times=1, outcome=None)  # fmt: skip

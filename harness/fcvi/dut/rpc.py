@@ -78,6 +78,8 @@ class Stream:
                 host, _, port = rest.rpartition(":")
                 if host.startswith("[") != host.endswith("]"):
                     raise ValueError("a bracket of the address is missing; write [ADDR]:PORT")
+                if "/" in host:
+                    raise ValueError(f"{host[:20]!r} is no host; write HOST:PORT without slashes")
                 number = port_number(port)
                 if number == 0:
                     raise ValueError("port 0 is no port that can be called")

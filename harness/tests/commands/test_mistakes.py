@@ -120,7 +120,7 @@ run --select= | 2 | names nothing
 run --select D.R1 --shard 2/2 --book fcv | 2 | no such book
 run --book fcvi --revision rev1 | 2 | leave one out
 run --revision 2008 | 2 | 2007
-run --dut= | 2 | unknown attachment
+run --dut= | 2 | write SPEC, or leave the option out
 run --dut exce:foo | 2 | did you mean exec?
 run --dut ref:2008 | 2 | there are ref:fcvi
 run --dut D/text.txt | 2 | did you mean exec:D/text.txt?
@@ -269,6 +269,15 @@ endpoint --listen nowhere | 2 | nowhere
 new-case 99.99 | 2 | neither a requirement nor a clause
 dut check fcoe:eth0 | 2 | exec:COMMAND
 dut chek exec:x | 2 | did you mean check?
+run --dut ref --agent= | 2 | write SPEC, or leave the option out
+run --dut api --agent exec:x --inject= | 2 | write COMMAND, or leave the option out
+run --debug= | 2 | write COMMAND, or leave the option out
+run --book= | 2 | write NAME, or leave the option out
+run --dut tcp://127.0.0.1:80 | 2 | write HOST:PORT without slashes
+run --quiet --verbose | 2 | not allowed with argument --quiet
+endpoint --listen unix: | 2 | use unix:PATH or tcp:HOST:PORT
+endpoint --listen= | 2 | write ADDR, or leave the option out
+endpoint --listen tcp:127.0.0.1:99999 | 2 | with a port from 0 to 65535
 """.strip().splitlines()]  # fmt: skip
 
 
