@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -136,7 +137,9 @@ def one(phase: str, number: signal.Signals, jobs: int, base: Path, key: Path) ->
         copy = base / "copy"
         shutil.copytree(place, copy)
         found["judge"], found["judged"] = child(["judge", "--quiet", "--out", base / "out", copy], told), verdicts(base / "out")
-        words = [*words[:2], "--resume", place, *signing]
+        printed = shlex.split(found["told"].partition("; go on with: ")[2])
+        words = [*printed[1:], "--quiet"] if printed else [*words[:2], "--resume", place, *signing]
+        found["printed"] = printed
         found["resume"], found["resumed"] = child(words, told), verdicts(place)
         found["resume_told"] = told.read_text()
         found["again"] = child(["judge", "--quiet", place], told)

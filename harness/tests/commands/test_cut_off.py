@@ -208,6 +208,7 @@ def _wrong(point: dict[str, Any]) -> list[str]:
     if early:
         rules["resume"] = not point["run"] or (point["resume"] == 2 and "run it anew" in point["resume_told"])
     else:
+        rules["the command that goes on is told"] = killed or not begun or point["printed"][:1] == ["fcvi"]
         rules["resume"] = point["resume"] == 0
         rules["in the end"] = point["again"] == 0 and set(point["whole"].values()) == {"pass"} and not point["differing"]
         rules["signature"] = not signing or point["verify"] == 0
