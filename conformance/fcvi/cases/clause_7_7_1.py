@@ -182,6 +182,9 @@ def logged_in_again(t: Scenario, vi: int) -> bool:
     return False
 
 
+_SECOND_LOGINS: tuple[tuple[str, dict[str, int]], ...] = (("", {}), ("/field-size-256", {"field_size": 256}))
+
+
 @case(
     REGISTRY,
     "7.7.1.relogin",
@@ -193,7 +196,7 @@ def logged_in_again(t: Scenario, vi: int) -> bool:
     applies="explicit_login and (client or server)",
     variants=[
         Variant(f"{role}/class{cls}{suffix}", {"role": role, **more}, f"{pics} and class{cls}", {"login": "explicit", "class": cls})
-        for suffix, more in (("", {}), ("/field-size-256", {"field_size": 256}))
+        for suffix, more in _SECOND_LOGINS
         for role, pics, _ in ROLES
         for cls in (3, 2)
     ],
