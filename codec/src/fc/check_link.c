@@ -1,4 +1,4 @@
-/* The lengths of link services that FC-VI leans on (FC-FS): NOP, ABTS, BA_ACC and BA_RJT (8.5.3), ACKs,
+/* The lengths of link services that FC-VI leans on (FC-FS): ABTS, BA_ACC and BA_RJT (8.5.3), ACKs,
  * rejects and busies, and the ELSs of logins (5.6, 7.4 to 7.7).
  *
  * Only what cannot be read otherwise is reported: FC-FS itself is not part of this standard. */
@@ -26,7 +26,6 @@ static void check_most(const struct fcvi_frame *frame, uint32_t most, struct fcv
 static void check_bls(const struct fcvi_frame *frame, struct fcvi_findings *f)
 {
     switch (fcvi_FC_R_CTL(frame->fc)) {
-    case FCVI_R_CTL_NOP:
     case FCVI_R_CTL_ABTS:
         check_most(frame, 0, f);
         break;
