@@ -40,6 +40,8 @@ struct Direction {
     int syn; // its SYN was seen
     std::list<Name>::iterator used;
     std::vector<streams_piece> waiting; // segments of which bytes wait
+    uint32_t answers = 0;               // what its SYN acknowledges: the first byte of the other direction
+    uint32_t told = first;              // where it ends, as a FIN, a RST or the other direction says
 };
 
 bool before(uint32_t a, uint32_t b)
@@ -155,8 +157,23 @@ struct streams {
         return found;
     }
 
+    // Bytes before the end that the capture shows, and that did not come. An acknowledgement may count a FIN that is not there.
+    void miss_end(const Direction &d)
+    {
+        const uint32_t missing = d.told - d.tracker.sequence_number();
+        if (d.syn != 0 && missing > 1 && missing < NEAR)
+            events.begins(events.context, d.stream, 1);
+    }
+
+    static void tell_end(Direction &d, uint32_t end)
+    {
+        if (before(d.told, end))
+            d.told = end;
+    }
+
     void forget(std::map<Name, Direction>::iterator i)
     {
+        miss_end(i->second);
         if (events.repeated != nullptr)
             for (const auto &p : i->second.waiting)
                 events.repeated(events.context, i->second.stream, &p);
@@ -249,6 +266,7 @@ struct streams {
         if (found == directions.end())
             return;
         Direction &d = found->second;
+        tell_end(d, acknowledged);
         while (d.tracker.buffered_payload().size() >= SWAPPED && before(d.tracker.sequence_number(), acknowledged))
             pass_gap(d);
     }
@@ -257,8 +275,8 @@ struct streams {
     // captures that are written from a trace leave that 0.
     static bool is_partner(const Direction &other, const streams_segment &s)
     {
-        if ((s.flags & STREAMS_ACK) == 0)
-            return other.tracker.sequence_number() == other.first;
+        if ((s.flags & STREAMS_ACK) == 0) // its answer may stand before it, where each direction has a clock of its own
+            return other.tracker.sequence_number() == other.first || other.answers == s.sequence + 1;
         return s.acknowledged == 0 || other.first == s.acknowledged || (other.syn == 0 && other.first - s.acknowledged < NEAR);
     }
 
@@ -273,7 +291,9 @@ struct streams {
         found = find_other(name);
         if (found != directions.end() && !is_partner(found->second, s))
             forget(found);
-        begin(name, s.sequence + 1, 1);
+        Direction &d = begin(name, s.sequence + 1, 1);
+        if ((s.flags & STREAMS_ACK) != 0)
+            d.answers = s.acknowledged;
     }
 
     void take(streams_segment &s)
@@ -285,8 +305,13 @@ struct streams {
         const Name name{{from, s.from_port}, {to, s.to_port}, s.network};
         if ((s.flags & STREAMS_RST) != 0) {
             auto found = directions.find(name);
-            if (found != directions.end())
-                forget(found);
+            if (found == directions.end())
+                return;
+            const auto other = find_other(name);
+            if (other != directions.end() && (s.flags & STREAMS_ACK) != 0)
+                tell_end(other->second, s.acknowledged);
+            tell_end(found->second, s.sequence);
+            forget(found);
             return;
         }
         if ((s.flags & STREAMS_SYN) != 0)
@@ -295,6 +320,8 @@ struct streams {
             take_data(name, s);
         else
             s.stream = number_of(name);
+        if ((s.flags & STREAMS_FIN) != 0 && s.stream != events.most)
+            tell_end(directions.find(name)->second, s.sequence + s.length + s.missing + 1);
         if ((s.flags & STREAMS_ACK) != 0)
             take_acknowledgement(name, s.acknowledged);
     }
@@ -304,6 +331,8 @@ struct streams {
         for (auto &i : directions)
             while (!i.second.tracker.buffered_payload().empty())
                 pass_gap(i.second);
+        for (auto &i : directions)
+            miss_end(i.second);
     }
 };
 

@@ -399,23 +399,6 @@ static void end_connection(struct tcp_judge *t, struct connection *c)
     free(c);
 }
 
-static void lacks(const struct side *s, uint32_t next)
-{
-    if (s != NULL && s->state == FOLLOWED && (int32_t)(next - s->first - (uint32_t)s->position) > 0)
-        fcvi_vitcp_monitor_lost(s->connection->monitor, s->direction);
-}
-
-/* A reset may name bytes that the capture lacks: those that its sender sent, and those that it received. */
-static void note_reset(const struct tcp_judge *t, const struct side *s)
-{
-    const struct connection *c = s->connection;
-    if (t->now == NULL || (t->now->flags & STREAMS_RST) == 0 || c->seen.fin[0] || c->seen.fin[1])
-        return;
-    lacks(s, t->now->sequence);
-    if ((t->now->flags & STREAMS_ACK) != 0)
-        lacks(c->side[1 - s->direction], t->now->acknowledged);
-}
-
 static void leave(struct tcp_judge *t, struct side *s)
 {
     struct connection *c = s->connection;
@@ -423,7 +406,6 @@ static void leave(struct tcp_judge *t, struct side *s)
         return;
     drop_pending(t, s, TCP_UNFINISHED);
     if (c->monitor != NULL) {
-        note_reset(t, s);
         c->seen.side[s->direction] = *fcvi_vitcp_monitor_side(c->monitor, s->direction);
         c->seen.side[s->direction].open |= s->have != 0;
         fcvi_vitcp_monitor_lost(c->monitor, s->direction);

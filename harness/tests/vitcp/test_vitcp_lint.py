@@ -343,14 +343,42 @@ def test_an_early_connection_that_was_made_later_is_no_cause(tmp_path: Path) -> 
     assert explained(tmp_path / "c.pcap", refused + spoken(CALLED))[:2] == ([], 0)
 
 
+def behind(frames: list[tuple[float, Packet]], seconds: float = 0.9) -> list[tuple[float, Packet]]:
+    """The clock of the tap of the called end is behind."""
+    return sorted([(at - seconds * p.direction, p) for at, p in frames], key=lambda f: f[0])
+
+
+@pytest.mark.parametrize("seconds", [0, 0.002, 0.009])
+def test_a_reset_within_a_read_is_told_whatever_the_clocks_of_two_taps_are(seconds: float, tmp_path: Path) -> None:
+    """The SYN of the called end names the byte with which the caller begins, and no order is needed to join the two."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40))), (1, rdma(REQUEST, 1, 8)), (0, pdu(SEND, 2, bytes(40)))])
+    at, last = frames[-1]
+    reset = Packet(0, 20, last.sequence + len(last.data), last.acknowledged)
+    assert explained(tmp_path / "c.pcap", behind([*frames, (at + 0.001, reset)], seconds))[0] == ["connection-reset"]
+
+
+@pytest.mark.parametrize("left_out, causes", [(False, ["closed-early"]), (True, [])])
+def test_bytes_before_a_fin_that_the_capture_lacks_are_no_message_that_is_not_whole(
+    left_out: bool, causes: list[str], tmp_path: Path
+) -> None:
+    """The FIN says where its direction ends."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40), flags=0))])
+    at, last = frames[-1]
+    ends = last.sequence + len(last.data) + (64 if left_out else 0)
+    fins = [(at + 0.1, Packet(0, 17, ends, 1)), (at + 0.2, Packet(1, 17, frames[-2][1].sequence, ends + 1))]
+    assert explained(tmp_path / "c.pcap", frames + fins)[0] == causes
+
+
 def test_a_file_out_of_order_is_read_by_its_times_and_a_cut_one_is_told(tmp_path: Path) -> None:
     """Bursts of two interfaces: the answers stand before what they answer."""
     frames = spoken([*CALLED, (0, pdu(SEND, 1, b"x")), (1, pdu(NOP, ack=1, error=0x200))])
     bursts = [f for f in frames if f[1].direction] + [f for f in frames if not f[1].direction]
     causes, status, said = explained(tmp_path / "c.pcap", bursts)
-    assert (causes, status) == (["reported-error"], 1) and "not in the order of its times" in said
-    early = sorted([(at - 0.9 * p.direction, p) for at, p in frames], key=lambda f: f[0])  # the clock of one tap is behind
-    assert "has the two directions of 1 connections" in explained(tmp_path / "e.pcap", early)[2]
+    assert (causes, status) == (["reported-error"], 1) and "not in the order of its time" in said
+    assert explained(tmp_path / "e.pcap", behind(frames))[0] == ["reported-error"]
+    reset = Packet(1, 20, frames[-1][1].sequence + len(frames[-1][1].data), 0)
+    over = behind([*frames, (frames[-1][0] + 0.001, reset)])  # one direction is over when the other begins
+    assert "has the two directions of 1 connections" in explained(tmp_path / "f.pcap", over)[2]
     write(tmp_path / "d.pcap", [p for _, p in frames], snap=100)
     assert "bytes are missing or cut off" in fcvi("explain", str(tmp_path / "d.pcap")).stdout
 
