@@ -48,16 +48,12 @@ def add_parser(commands: Any) -> None:
 _MOST_OTHERS = 20  # Connections that are named
 
 
-def _sure(score: int) -> str:
-    return "shown by the frames" if score >= 90 else "probable" if score >= 70 else "possible"
-
-
 def _json(cause: Cause, table: Table, flows: list[Flow]) -> str:
     from .flows import about_capture
 
     places = [table.scan.place(s.number) for s in cause.frames]
     return json.dumps({
-        "cause": cause.name if cause.is_known else "not-known", "may_be": list(cause.names), "certainty": _sure(cause.score),
+        "cause": cause.name if cause.is_known else "not-known", "may_be": list(cause.names), "certainty": cause.sure,
         "text": cause.text, "confirm": cause.confirm, "party": "" if cause.party is None else f"{cause.party:06X}",
         "connection": flows.index(cause.flow) + 1 if cause.flow is not None else -1, "further_connections": len(cause.others),
         "frames": [{"file": file_name(path), "frame": n, "text": s.words()} for (path, n), s in zip(places, cause.frames)],
@@ -75,7 +71,7 @@ def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[st
     rest = ", ..." if len(cause.others) > _MOST_OTHERS else ""
     more = f"; the same in {connections(len(cause.others))} more: {', '.join(others)}{rest}" if others else ""
     title = TITLES[cause.name] if cause.is_known else f"Not known which of {len(cause.names)}"
-    lines = [f"{number}. {title}{which}: {_sure(cause.score)}{more}"]
+    lines = [f"{number}. {title}{which}: {cause.sure}{more}"]
     if not cause.is_known:
         lines += [f"   - {TITLES[name]}" for name in cause.names]
     lines.append(f"   {cause.text}")

@@ -8,6 +8,7 @@ from typing import Callable, Optional
 from .table import Flow, Step
 
 PROVEN, STRONG, PROBABLE, POSSIBLE, WEAK = 95, 90, 75, 60, 40
+_LIKELY = 70  # from here on it is probable
 R_A_TOV_US, E_D_TOV_US = 10_000_000, 2_000_000  # what FC-FS gives them where no login says otherwise
 
 
@@ -51,6 +52,21 @@ class Cause:
     def name(self) -> str:
         """What it is, most likely."""
         return self.names[0]
+
+    @property
+    def grade(self) -> int:
+        """How sure it is, as the reader is told: of causes of one grade the first to begin comes first."""
+        return (self.score >= STRONG) + (self.score >= _LIKELY)
+
+    @property
+    def sure(self) -> str:
+        """In words, how sure it is."""
+        return ("possible", "probable", "shown by the frames")[self.grade]
+
+    @property
+    def began(self) -> int:
+        """The first frame that shows it."""
+        return self.frames[0].number if self.frames else 0
 
     @property
     def is_known(self) -> bool:

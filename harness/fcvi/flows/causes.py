@@ -13,7 +13,7 @@ from typing import Iterator, Optional
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
 from .claims import absent, none_answered, not_rejected, nothing_lost, quiet, unanswered
-from .lacking import Lacking, came_late, was_taken
+from .lacking import Lacking, came_late, given_up_for, was_taken
 from .notices import SPEAKS_FOR
 from .pauses import Pause, pause, waited_us
 from .rows import round_trips
@@ -67,7 +67,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
             unknown = [flow for flow in unknown if flow not in (stray, cause.flow)]
             found.append(cause)
     found += _damage(table, found, found or unknown)
-    return _grouped(sorted(found, key=lambda c: (-c.score, c.frames[0].number if c.frames else 0))), unknown
+    return _grouped(sorted(found, key=lambda c: (-c.score, c.began))), unknown
 
 
 def _grouped(found: list[Cause]) -> list[Cause]:
@@ -81,7 +81,7 @@ def _grouped(found: list[Cause]) -> list[Cause]:
             first[cause.names].others.append(cause.flow)
         else:
             first[cause.names] = cause
-    return sorted([*first.values(), *alone], key=lambda c: (-c.score, -len(c.others)))
+    return sorted([*first.values(), *alone], key=lambda c: (-c.grade, -len(c.others), c.began, -c.score))
 
 
 def is_failed(flow: Flow) -> bool:
@@ -319,9 +319,11 @@ def _logout(table: Table, flow: Flow, out: Step) -> Cause:
     if fresh:
         text = (f"{fresh[0].target:06X} logged in to the Fabric anew, and {out.sender:06X} sent {out.name}: the login ended, and "
                 f"with it the {what} (7.7).")  # fmt: skip
+    side = flow.ids.index(out.sender)
+    told = next((s for s in table.events if s.name == "LS_ACC" and s.is_of(out) and s.number > out.number), out)
     return Cause(("login-lost",), PROVEN, text, f"the log of {fresh[0].target if fresh else out.sender:06X}: why it logged "
-                 f"{'in anew' if fresh else 'out'}", [*fresh[:1], out], by,
-                 claims=[not_rejected(table, out), quiet(table, flow, out)])  # fmt: skip
+                 f"{'in anew' if fresh else 'out'}", [*fresh[:1], out], by,  # until it answers, frames of the other may cross
+                 claims=[not_rejected(table, out), quiet(table, flow, out, side), quiet(table, flow, told, 1 - side)])  # fmt: skip
 
 
 def _change(table: Table, flow: Flow) -> Optional[Cause]:
@@ -479,7 +481,8 @@ def _errors(table: Table, flow: Flow) -> Iterator[Cause]:
             name = "receive-queue-empty" if reason == 0x42 else "memory-protection"
             yield Cause((name,), STRONG, f"The Disconnect says {reason:02X}h, {REASONS[reason]}.", "the application log of the "
                         "side that disconnects", [step])  # fmt: skip
-        elif step.sender == flow.ids[1] and step.what.get("setup_abort") and not step.what.get("by_application"):
+        elif step.sender == flow.ids[1] and not step.what.get("by_application") and (
+                step.what.get("setup_abort") or (step.what.get("by_provider") and not _has_messages(table, flow))):  # fmt: skip
             yield from _no_resp2(table, flow, step)
         elif reason == _NO_RESP3 and not flow.named("ABTS"):
             text = f"The Disconnect says 49h, {REASONS[_NO_RESP3]}: FCVI_CONNECT_RESP3 had not come in time (5.9.7.3.2)."
@@ -533,23 +536,26 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     waiting = {u["number"]: u for u in flow.unanswered}
     aborts = [s for s in flow.named("ABTS") if "of" in s.what]
     gone = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("reason") in _TRANSPORT and not s.what.get("setup_abort")]
-    by_provider = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("by_provider")]  # Rev 1.0 gives no reason
+    by_provider = [s for step in lost if (s := given_up_for(table, flow, step)) and not table.lacking.count]
     broken = [s for s in flow.steps if s.what.get("why", 0) & why.FAILED and s.what["flags"] & 8]
     failed = bool(aborts or gone or broken)
     protests = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("reason") == _PROTOCOL and any(
         step.sender != s.sender and step.number < s.number for step in lost)]  # fmt: skip
     arrived = [s for s in flow.steps if s.what.get("why", 0) & why.UNASKED]
-    if late and filled and failed:
+    unordered = [s for s in flow.named("DISCONNECT_RQST") if s.what.get("reason") == _PROTOCOL and any(
+        step.sender != s.sender and step.number < s.number for step in late)]  # fmt: skip
+    if late and filled and (failed or unordered):
         text = (f"{len(late)} frames came after later ones, nothing is missing, and the Connection failed: an endpoint that "
                 "counts on order takes that for an error (8.4.1 c).")  # fmt: skip
         yield Cause(("out-of-order",), STRONG + 3, text, "in-order delivery of switch (IOD, AptPolicy, DLS) and adapter: both "
-                    "have to be set alike", [*filled[:2], *late[:2], *(aborts + gone)[:1]])  # fmt: skip
+                    "have to be set alike", [*filled[:2], *late[:2], *(aborts + gone + unordered)[:1]])  # fmt: skip
     if lost and (failed or by_provider):
         first = lost[0]
         if not any(a.what["id"] == first.what["id"] - 1 for a in arrived):
             text = (f"{_absent(first)} before {table.scan.where(first.number)} not there, and the other side did not take the "
                     "Message: this was lost before the capture point.")  # fmt: skip
-            yield Cause(("lost-message",), STRONG + 1, text, "a capture at the sender; discards on the path to this point",
+            score = STRONG + 1 if failed else PROBABLE
+            yield Cause(("lost-message",), score, text, "a capture at the sender; discards on the path to this point",
                         [first, *(broken + aborts + gone + by_provider)[:2]])  # fmt: skip
     elif protests:
         text = (f"{_absent(lost[0])} before {table.scan.where(lost[0].number)} not there, and {protests[0].sender:06X} disconnects "
@@ -615,6 +621,8 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
                     "yet the sender aborted the Message for want of it: it was lost after the capture point.",
                     "a capture at the sender of the Message", shown)  # fmt: skip
         return
+    if slot is None and any(s.name == "READ_RESP" and s.target == first.sender and s.is_of(first) for s in lost):
+        return  # what is missing of its data ends the requester in Error, too (8.4.2 e)
     if slot is None and first.what.get("behind_us", E_D_TOV_US) < _LONG_US and table.has_times:
         yield Cause(("given-up-early",), STRONG, f"The sender of the Message of {message} aborted it "
                     f"{duration(first.what['behind_us'])} after it began, when the Response was on its way. No timeout is so "

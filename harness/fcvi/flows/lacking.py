@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from .scan import AGAIN, FAILED, GAP, LATE, LATE_MSG, SKIP, UNASKED
+from .silence import limit_us
 from .table import Flow, Step, Table
 
 _TURNS = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
@@ -29,6 +32,15 @@ def came_late(flow: Flow, gap: Step) -> list[Step]:
     return [s for s in flow.steps if s.what.get("why", 0) & (LATE | LATE_MSG) and not s.what["why"] & AGAIN
             and s.number > gap.number and s.sender == gap.sender
             and (s.what["id"] < gap.what["id"] if skip else s.what["id"] == gap.what["id"])]  # fmt: skip
+
+
+def given_up_for(table: Table, flow: Flow, gap: Step) -> Optional[Step]:
+    """The Disconnect without a status (5.9.4.6) by which a receiver's provider ends a Connection of which it missed what is missing
+    before a frame."""
+    if not gap.what.get("why", 0) & (GAP | SKIP):
+        return None
+    return next((s for s in flow.named("DISCONNECT_RQST") if s.what.get("by_provider") and s.sender != gap.sender
+                 and s.number > gap.number and s.time_us - gap.time_us <= limit_us(table)), None)  # fmt: skip
 
 
 class Lacking:
@@ -60,7 +72,8 @@ class Lacking:
             self._note(asks[0].number)  # who asked sends Messages only when FCVI_CONNECT_RESP3 came, and the other behind it (8.2)
         if flow.setup_seen and (unasked := [s for s in flow.steps if s.what.get("why", 0) & UNASKED]):
             self._note(unasked[0].number, len(unasked))
-        goes_on = flow.ended in _WELL and not flow.reason and not flow.named("ABTS") and flow.level != 1
+        goes_on = flow.ended in _WELL and not flow.reason and not flow.named("ABTS") and flow.level != 1 and not any(
+            given_up_for(table, flow, step) for step in flow.steps)  # fmt: skip
         if goes_on and (gaps := int(c.way[0].gaps) + int(c.way[1].gaps)):
             odd = [s.number for s in flow.steps if s.what.get("why", 0) & (GAP | SKIP)]
             late = int(c.way[0].late) + int(c.way[1].late)

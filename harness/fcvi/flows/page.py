@@ -168,9 +168,8 @@ class _Maker:
         for number, cause in enumerate(self._causes[:_MOST_CAUSES], 1):
             title = TITLES[cause.name] if cause.is_known else f"Not known which of {len(cause.names)}"
             may_be = [] if cause.is_known else [TITLES[name] for name in cause.names]
-            sure = "shown by the frames" if cause.score >= 90 else "probable" if cause.score >= 70 else "possible"
             connection = self._flows.index(cause.flow) + 1 if cause.flow is not None else 0
-            one = _Told(number, title, may_be, sure, cause, connection, logs=logs_of(cause.name))
+            one = _Told(number, title, may_be, cause.sure, cause, connection, logs=logs_of(cause.name))
             one.others = [self._flows.index(flow) + 1 for flow in cause.others]
             for step in cause.frames:
                 path, frame = self._table.scan.place(step.number)

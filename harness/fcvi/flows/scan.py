@@ -179,12 +179,17 @@ class Scan:
 
     def latest_us(self, flow: int, side: int) -> int:
         """When the latest frame of the side's latest request came; 0 when that is not known."""
+        slot = self.latest(flow, side)
+        return 0 if slot is None else int(slot.time_us)
+
+    def latest(self, flow: int, side: int) -> Any:
+        """The side's latest request (struct fcvi_flow_slot); None when it is not known."""
         way = self.at(flow).way[side]
         if not way.has_next or way.ring == ffi.NULL:
-            return 0
+            return None
         last = (int(way.next_id) - 1) & NONE
         slot = way.ring[last & (int(way.size) - 1)]
-        return int(slot.time_us) if slot.state and int(slot.id) == last else 0
+        return slot if slot.state and int(slot.id) == last else None
 
     def end(self, flow: int) -> None:
         """No more Messages are expected on the Connection."""

@@ -45,13 +45,15 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
     aborts = flow.named("ABTS")
     for position, rqst in enumerate(requests):
         parts = [s for s in flow.steps if s.is_of(rqst)]
+        named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
         abts = next((s for s in parts if s.name == "ABTS" and s.sender == rqst.sender and "of" not in s.what), None)
         if abts is None:
             out = None if any(s.name == "CONNECT_RESP3" for s in parts) else _withdrawal(flow, rqst, None, None)
             if out is not None:
                 yield out
+            elif {"CONNECT_RESP1", "CONNECT_RESP2"} <= named.keys() and "CONNECT_RESP3" not in named:
+                yield from _no_resp3(table, flow, rqst, named["CONNECT_RESP1"], None, [rqst, *named.values()])
             continue
-        named = {s.name: s for s in reversed(parts) if s.name.startswith("CONNECT_RESP")}
         if any(s.name in ("P_BSY", "F_BSY", "P_RJT", "F_RJT") for s in parts):
             continue
         out = _withdrawal(flow, rqst, abts, named.get("CONNECT_RESP2"))
@@ -183,6 +185,18 @@ def _waited_out(table: Table, flow: Flow, resp1: Step, gone: Step, rejected: Opt
     return not table.scan.at(flow.index).way[side].frames and 0.9 * due_us <= gone.time_us - resp1.time_us <= 1.2 * due_us
 
 
+def _no_resp3(table: Table, flow: Flow, rqst: Step, resp1: Step, rejected: Optional[Step], shown: list[Step]) -> Iterator[Cause]:
+    """FCVI_CONNECT_RESP2 passed, no FCVI_CONNECT_RESP3 did, and the responder disconnects without CONN_SETUP_ABORT."""
+    gone = next((s for s in flow.named("DISCONNECT_RQST") if s.sender == rqst.target and not s.what.get("setup_abort")), None)
+    if gone is None or not _waited_out(table, flow, resp1, gone, rejected):
+        return
+    text = (f"The responder disconnects {duration(gone.time_us - resp1.time_us)} after its FCVI_CONNECT_RESP1, when one gives up "
+            "that has no FCVI_CONNECT_RESP2 (8.5.2 c), and it sent no Message: FCVI_CONNECT_RESP2 was lost after the capture "
+            "point. It does not set CONN_SETUP_ABORT; had it been connected, FCVI_CONNECT_RESP3 was lost.")  # fmt: skip
+    yield Cause(("lost-resp2", "lost-resp3"), PROBABLE, text, "a capture at the responder", [*shown, gone],
+                claims=[absent(flow, rqst, "CONNECT_RESP3")])  # fmt: skip
+
+
 _IN_THE_PORT_US = 1000  # an answer that no application was asked for
 _NO_SUCH_EXCHANGE = ((0x03, 0x03), (0x09, 0x03))  # of BA_RJT: Logical error or Unable to perform; Invalid OX_ID-RX_ID combination
 
@@ -251,13 +265,8 @@ def _attempt(table: Table, flow: Flow, rqst: Step, abts: Step, parts: list[Step]
             yield Cause(("lost-resp2",), STRONG, "The responder disconnects with CONN_SETUP_ABORT: it never saw "
                         "FCVI_CONNECT_RESP2, which was lost after the capture point.", "a capture at the responder",
                         [*shown, gone[0]])  # fmt: skip
-        elif gone and _waited_out(table, flow, resp1, gone[0], rejected):
-            text = (f"The responder disconnects {duration(gone[0].time_us - resp1.time_us)} after its FCVI_CONNECT_RESP1, when one "
-                    "gives up that has no FCVI_CONNECT_RESP2 (8.5.2 c), and it sent no Message: FCVI_CONNECT_RESP2 was lost after "
-                    "the capture point. It does not set CONN_SETUP_ABORT")  # fmt: skip
-            yield Cause(("lost-resp2", "lost-resp3"), PROBABLE, f"{text}; had it been connected, FCVI_CONNECT_RESP3 was lost.",
-                        "a capture at the responder", [*shown, gone[0]],
-                        claims=[absent(flow, rqst, "CONNECT_RESP3")])  # fmt: skip
+        elif undecided := list(_no_resp3(table, flow, rqst, resp1, rejected, shown)):
+            yield from undecided
         elif gone or any(s.sender == rqst.target and "_RQST" in s.name for s in flow.steps if s is not rqst):
             yield Cause(("lost-resp3",), STRONG, "The responder took the Connection for set up, so it had FCVI_CONNECT_RESP2: "
                         "its FCVI_CONNECT_RESP3 was lost before the capture point.", "a capture at the responder",

@@ -7,6 +7,7 @@ from typing import Iterator, Optional
 from .cause import POSSIBLE, PROBABLE, R_A_TOV_US, STRONG, WEAK, Cause, Claim
 from .claims import absent, no_login, none_answered, quiet, unanswered
 from .pauses import waited_us
+from .scan import FAILED
 from .table import Flow, Step, Table
 from .units import duration
 from .words import is_refusal, reasons
@@ -60,14 +61,14 @@ def _setup(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
 
 
 def _message(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
-    if flow.state != "open" or not flow.unanswered or flow.named("ABTS"):
+    if flow.state != "open" or flow.named("ABTS"):
         return None
     way = table.scan.at(flow.index).way
     pending = [u for u in flow.unanswered if int(way[u["side"]].last_answered) < u["number"]]
     # who began the next Message had sent all of this one: the capture lacks the rest
     pending = [u for u in pending if u["whole"] or u["id"] == (int(way[u["side"]].next_id) - 1) & 0xFFFFFFFF]
-    if not pending:
-        return None  # a later one was answered, and its sender went on as if this one had been
+    if not pending:  # a later one was answered, and its sender went on as if this one had been
+        return _read(table, flow, waited)
     last = max(pending, key=lambda u: u["time_us"])
     side = last["side"]
     step = Step(last["number"], last["time_us"], flow.ids[side], flow.ids[1 - side], "Message", last["ox_id"], 0xFFFF)
@@ -83,6 +84,25 @@ def _message(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
     return Cause(names, POSSIBLE, text, "a capture at each of the two ports", [step],
                  claims=[unanswered(flow, last["number"], step), none_answered(table, flow, side, last["number"], step),
                          quiet(table, flow, latest)])  # fmt: skip
+
+
+def _read(table: Table, flow: Flow, waited: int) -> Optional[Cause]:
+    """A Read whose data stop. One that a Response with RESP_ERR ended has no more (5.9.4.3)."""
+    read = max((u for u in flow.in_part if not _is_refused(flow, u)), key=lambda u: u["time_us"], default=None)
+    if read is None:
+        return None
+    asker, other = flow.ids[read["side"]], flow.ids[1 - read["side"]]
+    step = Step(read["number"], read["time_us"], asker, other, "Message", read["ox_id"], 0xFFFF)
+    text = (f"Of the data that the Read of {table.scan.where(read['number'])} asks for the rest is not there, and no frame of this "
+            f"Connection came in {duration(waited)}. Its sender owes an ABTS after R_A_TOV (8.4.2 a).")  # fmt: skip
+    latest = Step(flow.last, flow.last_us, asker, other, "Message", read["ox_id"], 0xFFFF)
+    return Cause(("lost-response", "port-silent"), POSSIBLE, text, "a capture at each of the two ports", [step],
+                 claims=[quiet(table, flow, latest)])  # fmt: skip
+
+
+def _is_refused(flow: Flow, read: dict[str, int]) -> bool:
+    return any(s.name == "READ_RESP" and s.what.get("why", 0) & FAILED and s.what["id"] == read["id"]
+               and s.sender == flow.ids[1 - read["side"]] for s in flow.steps)  # fmt: skip
 
 
 def asks_in_vain(table: Table, flow: Flow, side: int) -> bool:
@@ -101,7 +121,8 @@ _REFUSALS = ("LS_RJT", "P_RJT", "F_RJT")
 def services(table: Table, flows: list[Flow]) -> Iterator[Cause]:
     """Link services that came to nothing, of ports that speak FC-VI by what is seen of them: no Connection is asked for without."""
     kinds = table.scan.tally.type
-    if not flows and any(kinds[kind] for kind in range(256) if kind not in _OF_ALL):
+    ours = any(s.name == "PRLI" and s.what.get("type") == 0x58 for s in table.events)
+    if not (flows or ours) and any(kinds[kind] for kind in range(256) if kind not in _OF_ALL):
         return  # a capture of other FC-4s
     for cause in (*_fabric_logins(table, flows), *_logins(table, flows), *_addresses(table, flows), *_processes(table, flows)):
         if cause.is_borne_out:

@@ -42,6 +42,7 @@ _WITH_PAYLOAD = frozenset((0x10, 0x18))
 _CONNECT_RESPS = frozenset(("CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3"))
 _BEFORE = {"CONNECT_RESP2": "CONNECT_RESP1", "CONNECT_RESP3": "CONNECT_RESP2"}
 _RETRY_BIT = {0x10: 4, 0x18: 2, 0x19: 2, 0x1A: 2}  # of FCVI_FLAGS, by opcode
+_SENT, _ANSWERED = 2, 3  # enum fcvi_flow_state
 _MOST_STRANGE = 16  # frames with another revision that are kept
 _DH16 = 1  # DF_CTL: the Device_Header has 16 bytes, as Rev 1.0 has it in all IUs that are no Messages
 _LEVELS = {1: "Unreliable Delivery", 2: "Reliable Delivery", 3: "Reliable Reception"}
@@ -115,6 +116,7 @@ class Flow:
         self.steps_left_off = 0
         self.unanswered: list[dict[str, int]] = []  # number, id, time_us, ox_id, side, iu, whole
         self.unanswered_count = 0
+        self.in_part: list[dict[str, int]] = []  # likewise: the latest request of a side, a Read of whose data the end is missing
         self.findings: dict[tuple[str, str, str], int] = {}
         self.yielded = False  # refused, and the setup of the other Peer took its place (5.3.3)
         self.final = False  # the C table has forgotten what is under way
@@ -391,8 +393,8 @@ class Table:
                 if slot is not None:
                     step.what["of"], step.what["side"] = int(slot.number), side
                     step.what["behind_us"] = step.time_us - int(slot.time_us)
-                    step.what["answered"], step.what["ends"] = int(slot.state == 3 and not slot.ends), int(slot.ends)
-                    step.what["in_part"] = int(slot.state == 3 and slot.answer_got < slot.answer_total)
+                    step.what["answered"], step.what["ends"] = int(slot.state == _ANSWERED and not slot.ends), int(slot.ends)
+                    step.what["in_part"] = int(slot.state == _ANSWERED and slot.answer_got < slot.answer_total)
                     later = self.scan.at(flow.index).way[side].last_answered
                     step.what["answered_later"] = int(later > slot.number)
                     return flow
@@ -569,6 +571,7 @@ class Table:
             what["refused"], what["reason"] = flags & 1, data[at + 13]
             if opcode == _DISCONNECT_RQST:
                 what["setup_abort"], what["by_application"] = flags >> 2 & 1, flags >> 1 & 1
+                what["by_provider"] = int(flags & 7 == 0)  # of an established Connection, and without a status (Table 10)
         what["retry"] = flags >> _RETRY_BIT[opcode] & 1 if opcode in _RETRY_BIT else 0
         step = self._step(name, data, what)
         if opcode in _WITH_PAYLOAD:
@@ -731,11 +734,10 @@ class Table:
         for side in (0, 1):
             count, slots = self.scan.unanswered(flow.index, side)
             flow.unanswered_count += count
-            flow.unanswered += [
-                {"number": int(s.number), "id": int(s.id), "time_us": int(s.time_us), "ox_id": int(s.ox_id), "side": side,
-                 "iu": int(s.iu), "whole": int(s.state == 2)}
-                for s in slots
-            ]  # fmt: skip
+            flow.unanswered += [_request_at(side, s) for s in slots]
+            latest = self.scan.latest(flow.index, side)
+            if latest is not None and latest.state == _ANSWERED and latest.answer_got < latest.answer_total:
+                flow.in_part.append(_request_at(side, latest))
         self.scan.end(flow.index)
 
     def so_far(self) -> list[Flow]:
@@ -832,6 +834,12 @@ class Table:
             if flow.ended == "disconnected" and len(given_up(flow)) == len(flow.named("DISCONNECT_RQST")) != 0:
                 flow.ended = "timed out"
         return sorted(self.flows.values(), key=lambda flow: flow.first)
+
+
+def _request_at(side: int, slot: Any) -> dict[str, int]:
+    """What is kept of a request (struct fcvi_flow_slot) of a side."""
+    return {"number": int(slot.number), "id": int(slot.id), "time_us": int(slot.time_us), "ox_id": int(slot.ox_id), "side": side,
+            "iu": int(slot.iu), "whole": int(slot.state == _SENT)}  # fmt: skip
 
 
 def given_up(flow: Flow) -> list[Step]:

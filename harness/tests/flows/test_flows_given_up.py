@@ -165,6 +165,72 @@ def test_a_read_that_is_aborted_says_how_much_of_its_data_passed(
     assert ("The Response to" in cause.text) == (data == 8192)
 
 
+@pytest.mark.parametrize("data, names", [(4096, [("lost-response", "port-silent")]), (8192, [])])
+def test_a_read_whose_data_stop_is_silent(data: int, names: list[tuple[str, ...]], tmp_path: Path) -> None:
+    """Nobody aborts it, and the capture goes on for longer than any answer takes (8.4.2 a)."""
+    t = begun()
+    t.setup(), t.message(0, 64), t.message(1, 64)
+    read(t, data, 8192)
+    t.chatter(_CHATTER_US)
+    assert [c.names for c in causes(t, tmp_path)] == names
+
+
+def test_a_read_of_whose_data_some_are_missing_is_not_given_up_early(tmp_path: Path) -> None:
+    """Its requester ends in Error (8.4.2 e), and need not wait for R_A_TOV."""
+    t = begun()
+    t.setup(), t.message(0, 64), t.message(1, 64)
+    ox = read(t, 8192, 8192)
+    del t.frames[-3]
+    t.abort(0, ox, 500)
+    disconnect(t, 0, 0, ident=0, handle=t.handle[1])
+    assert [c.names for c in causes(t, tmp_path)] == [("lost-message",)]
+
+
+@pytest.mark.parametrize("flags, soon, is_lost", [(0, True, True), (_APPLICATION, True, False), (0, False, False)])
+def test_a_provider_that_disconnects_behind_a_gap_missed_it(flags: int, soon: bool, is_lost: bool, tmp_path: Path) -> None:
+    """A Disconnect needs no status (5.9.4.6). One of the application, or of much later, has reasons of its own."""
+    t = begun(level=2)
+    t.setup(), t.message(0, 64), t.message(1, 64)
+    t.message(0, 9000, lost=2)
+    t.wait(1000 if soon else 3 * R_A_TOV_US)
+    disconnect(t, 1, flags, ident=0, handle=t.handle[0])
+    assert [c.names for c in causes(t, tmp_path)] == ([("lost-message",)] if is_lost else [])
+
+
+@pytest.mark.parametrize("reason", [0, 0x48])
+def test_frames_that_overtake_each_other_explain_a_protocol_error(reason: int, tmp_path: Path) -> None:
+    """An endpoint that counts on order says so (8.4.1 c); one that does not goes on."""
+    t = begun(level=2)
+    t.setup(), t.message(0, 64), t.message(1, 64), t.message(0, 9000)
+    one, two = t.frames[-3:-1]
+    t.frames[-3:-1] = [replace(two, us=one.us), replace(one, us=two.us)]
+    disconnect(t, 1, _STATUS if reason else _APPLICATION, reason, ident=0, handle=t.handle[0])
+    assert [c.names for c in causes(t, tmp_path)][:1] == ([("out-of-order",)] if reason else [])
+
+
+def test_of_two_causes_that_are_shown_the_first_to_begin_comes_first(tmp_path: Path) -> None:
+    t = begun()
+    t.refuse(1)
+    t.ident, t.handle = t.ident + 1, [t.handle[0] + 1, t.handle[1] + 1]
+    t.setup(), t.message(0, 64)
+    ox, msg = t.message(0, 64, answered=False)
+    t.answer(1, ox, msg, flags=5)
+    disconnect(t, 0, 0, ident=0, handle=t.handle[1])
+    assert [c.name for c in causes(t, tmp_path)] == ["no-match", "memory-protection"]
+
+
+def test_a_message_that_crosses_a_logout_does_not_hide_it(tmp_path: Path) -> None:
+    """Until it has the LOGO the other side goes on (7.7.1)."""
+    t = begun(level=2)
+    t.setup(), t.message(0, 64), t.message(1, 64)
+    t.service(0, 0x05, bytes(12), (0x02, b""))
+    answer = t.frames.pop()
+    t.message(1, 64)
+    t.frames.append(replace(answer, us=t.now + 1000))
+    (cause,) = causes(t, tmp_path)
+    assert (cause.name, cause.party) == ("login-lost", t.ends[0])
+
+
 def test_who_was_busy_answers_late(tmp_path: Path) -> None:
     """P_BSY, and the frame once more after 300 ms, which is taken: its Response is late for that, and nothing is wrong."""
     for busy in (True, False):
@@ -189,11 +255,12 @@ def test_who_was_busy_answers_late(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("after, has_said, names", [
     (2.0, False, ("lost-resp2", "lost-resp3")),  # the time of 8.5.2 c is over
+    (2.0, None, ("lost-resp2", "lost-resp3")),  # and the requester's ABTS did not come by
     (2.0, True, ("lost-resp3", "capture-gap")),  # who sends Messages is connected
     (1.2, False, ("lost-resp3",)),  # too early for 8.5.2 c
 ])  # fmt: skip
 def test_a_responder_whose_time_is_over_lacks_resp2(
-    after: float, has_said: bool, names: tuple[str, ...], tmp_path: Path
+    after: float, has_said: Optional[bool], names: tuple[str, ...], tmp_path: Path
 ) -> None:
     """It disconnects without CONN_SETUP_ABORT. A responder that was connected and whose application leaves just then makes the same
     frames, so both are named."""
@@ -201,9 +268,12 @@ def test_a_responder_whose_time_is_over_lacks_resp2(
     ox = t.setup(2)
     if has_said:
         t.message(1, 64, answered=False)
-    t.abort(0, ox, R_A_TOV_US)
+    if has_said is None:
+        t.wait(R_A_TOV_US)
+    else:
+        t.abort(0, ox, R_A_TOV_US)
     t.wait(round((after - 1) * R_A_TOV_US))
-    disconnect(t, 1, _APPLICATION, ident=0, handle=t.handle[0])
+    disconnect(t, 1, 0 if has_said is None else _APPLICATION, ident=0, handle=t.handle[0])
     t.chatter(_CHATTER_US)
     assert causes(t, tmp_path)[0].names == names
 

@@ -159,6 +159,17 @@ def test_a_prli_may_be_refused_by_its_response_code(code: int, is_refusal: bool,
     assert not causes or f"response code {code}h" in causes[0].text
 
 
+@pytest.mark.parametrize("kind", [0x58, 0x08])
+def test_a_prli_for_fc_vi_is_told_among_ports_of_other_fc_4s(kind: int, tmp_path: Path) -> None:
+    t = talk()
+    ox = t.next_ox(0)
+    t.put(stories.link_service(0x20, B, A, ox, bytes([kind, 0, 0x20, 0]) + bytes(12)))
+    t.put(stories.link_service(0x01, A, B, ox, bytes([0, 3, 0, 0]), reply=True))
+    t.put(stories.header(6, OTHERS[0], OTHERS[1], 0x08, 0x290000, 1, 0, 0, 0x77, 0xFFFF, 0) + bytes(32))
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert [c.names for c in causes] == ([("login-refused",)] if kind == 0x58 else [])
+
+
 @pytest.mark.parametrize("us, names", [(9_000_000, ("credit-starvation", "timeout-too-short")), (0, ("timeout-too-short",))])
 def test_a_message_that_was_held_back_is_not_too_far_away(us: int, names: tuple[str, ...], tmp_path: Path) -> None:
     t = talk()
