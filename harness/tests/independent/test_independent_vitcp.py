@@ -97,6 +97,7 @@ def settings() -> Iterator[str]:
                "recv_delay": (900_000,), "accept_delay": (900_000,), "request_delay": (900_000,), "refusal_delay": (900_000,),
                "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "largest": (32_768, 0xFFFF_FFFF),
                "connect_delay": (900_000,), "open_delay": (900_000,), "flush_delay": (900_000,),
+               "timeout_returns": (900_000,),
                "again_us": (0, 2_000_000, 8_000_000), "read_delay": (900_000,)}
     for name, (values, _) in CHOICES.items():
         found: Any = numbers[name] if values.startswith(N) else values.split("|")[1:]

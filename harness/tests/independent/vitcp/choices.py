@@ -70,6 +70,7 @@ CHOICES: Table = {
     "mismatch": ("stay|reject",
                  "attributes differ: the request stays, or Connect Reject at once (V36; reject is the other reading)"),
     "extra_in_pending": ("later|at-once", "a PDU in Pending Accept is looked at after the Accept, or at once (V72)"),
+    "timeout_returns": (f"{N}:0:900000:0", "microseconds from the end of an attempt until its call returns VIP_TIMEOUT (E123)"),
     "tcp_failure": ("VIP_NOT_REACHABLE|VIP_TIMEOUT|VIP_NO_MATCH", "the VIPL result of a TCP failure (V57)"),
     # Errors and ends
     "close": ("fin|reset|fin-reset", "how a stream is closed (V43)"),

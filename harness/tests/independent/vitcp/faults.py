@@ -271,6 +271,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "tries-again-after-reject": ("4.2-05", "tries again after a Connect Reject"),
     "reject-told-as-no-match": ("4.1-04", "VIP_NO_MATCH after a Connect Reject"),
     "no-match-told-as-reject": ("4.1-04", "VIP_REJECT after a Connect No Match"),
+    "peer-wait-does-not-wait": ("4-05", "VipConnectPeerWait returns while the outcome is open"),
     "timeout-late": ("4.2-06 4-05", "VIP_TIMEOUT comes four seconds late"),
     "tcp-stays-open-after-timeout": ("4.2-06", "TCP stays open after the timeout"),
     "attempts-after-timeout": ("4.2-06", "a new attempt after the timeout"),

@@ -274,6 +274,9 @@ class Active:
         if self.port.bad("failure-told-as-success"):
             code = "VIP_SUCCESS"
             out = {"RemoteViAttribs": vi.attributes}
+        if self.call is not None and code == "VIP_TIMEOUT":
+            self.port.after("timeout_returns", self._returns)
+            return
         if self.call is not None:
             self.call.reply(code, **out)
             return
@@ -281,6 +284,10 @@ class Active:
         if vi.waiter is not None:
             vi.waiter.reply(code, **out)
             vi.waiter, vi.peer = None, None
+
+    def _returns(self) -> None:
+        assert self.call is not None
+        self.call.reply("VIP_TIMEOUT")
 
 
 class Wait:

@@ -197,7 +197,7 @@ class Vipl:
 
     def _peer_wait(self, params: Params, call: Call) -> None:
         vi = self._vi(params)
-        if vi.peer is not None or vi.attempt is None:
+        if vi.peer is not None or vi.attempt is None or self.port.bad("peer-wait-does-not-wait"):
             self._peer_done(params, call)
         else:
             vi.waiter = call
