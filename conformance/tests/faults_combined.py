@@ -37,8 +37,6 @@ FAULTS = [
           out={"DISCONNECT_RESP": drop()}),
     Fault("combined-no-disconnect-rqst", _first(DISCONNECTS, "crossing", "private-loop"), "FCVI-8.1-03",
           out={"DISCONNECT_RQST": drop()}),
-    Fault("combined-even-addresses", _first(RDMA, "dut-requests", "rdma-write", "odd-address"), "FCVI-6.4.2-09",
-          out={"WRITE_RQST": put("DH", "FCVI_RMT_VA", lambda va: va & ~1)}),
     Fault("combined-deaf-to-read-resp", _first(RDMA, "dut-requests", "rdma-read", "several-ius"), "FCVI-6.7.1-02",
           into={"READ_RESP"}),
     Fault("combined-no-abts", _first(RETRIES, "dut-client", "no-ba-acc", "reliable-reception"), "FCVI-8.5.3-a",

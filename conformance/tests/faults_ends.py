@@ -12,7 +12,7 @@ from conformance.fcvi.steps.deliveries import GUARD
 from conformance.fcvi.steps.lossy_line import PIECE
 
 from .bank.frames import iu_after
-from .faulty import _CONNECTED, _ERROR, Fault, FaultyDut, put
+from .faulty import _CONNECTED, _ERROR, Fault, FaultyDut
 
 Act = Callable[[FaultyDut, codec.Frame], None]
 _UD, _RD, _RR = "unreliable", "reliable-delivery", "reliable-reception"
@@ -116,8 +116,6 @@ FAULTS = [
     Fault("half-a-message-is-good", f"8.1.inbound/{_RD}/send/half/by-dut", "FCVI-5.2.1-10", completions=every_good("recv")),
     Fault("delivers-what-waits", f"8.1.inbound/{_RD}/waits/by-dut", "FCVI-8.1-03", completions=first_flushed_is_good,
           hears=places_at_once),
-    Fault("tells-the-message-begun", f"8.1.inbound/{_UD}/send/half/by-dut", "FCVI-6.12.2-11",
-          out={"DISCONNECT_RQST": put("DH", "FCVI_MSG_ID", 2)}),
     Fault("completes-when-idle", f"8.1.inbound/{_UD}/send/half/by-dut", "FCVI-8.1-03", **_OVER,
           hears=after("SEND_RQST", completes("recv"))),
     Fault("completes-what-is-posted-when-idle", f"8.1.inbound/{_UD}/send/half/by-dut", "FCVI-8.1-03", **_OVER,

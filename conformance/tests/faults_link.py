@@ -67,7 +67,6 @@ def _first_login_stays(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
 
 FAULTS = [
     Fault("size-of-the-first-login", "7.7.1.relogin/dut-server/class3/field-size-256", "FCVI-5.8.1-01", hears=_first_login_stays),
-    Fault("lives-through-a-second-login", "7.7.1.relogin/dut-server/class3", "FCVI-7.7.1-05", results=_STAYS),
     # 7.4 to 7.6, 4.2
     Fault("farp-code-point", "7.5.request/point-to-point/known-port", "FCVI-7.5-01",
           out={"FARP_REQ": farp("Match_Code_Points", 1)}),
@@ -79,7 +78,6 @@ FAULTS = [
     Fault("no-farp", "7.5.request/private-loop/known-port", "FCVI-7.4-03", out={"FARP_REQ": drop()}),
     Fault("asks-the-wrong-port", "7.5.request/private-loop/other-port", "FCVI-7.4-01",
           out={"CONNECT_RQST": to_the_old_address}),
-    Fault("farp-not-answered", "7.5.reply/right", "FCVI-7.5-16", out={"FARP_REPLY": drop()}),
     Fault("farp-answered-twice", "7.5.reply/right", "FCVI-7.5-16", out={"FARP_REPLY": always_again()}),
     Fault("reply-without-identifier", "7.5.reply/second-address", "FCVI-7.5-20",
           out={"FARP_REPLY": farp("Responding_N_Port_Identifier", 0)}),
@@ -110,20 +108,16 @@ FAULTS = [
           out={"ADISC": lambda d, v, b: b.__setitem__(35, b[35] ^ 1)}),
     Fault("accepts-adisc-by-another-name", "7.7.3/dut-client/tester-first", "FCVI-7.7.3-02",
           out={"ADISC": drop(), "LS_ACC": lambda d, v, b: b.__setitem__(35, b[35] ^ (len(b) == 52))}),
-    Fault("changed-port-kept", "7.7.3.changed/dut-client/node_name", "FCVI-7.7.3-04", out={"LOGO": drop()}),
     Fault("changed-port-connected", "7.7.3.changed/dut-server/port_name", "FCVI-7.7.1-05", results=_STAYS),
     Fault("logs-out-the-wrong-port", "7.7.3.each/dut-server/two-ports", "FCVI-7.7.3-04",
           out={"LOGO": put("FC", "D_ID", 0x0000E4)}),
     Fault("message-lost-with-the-lip", "7.7.4/dut-client", "FCVI-6.2.1-01", out={"SEND_RQST": drop()}),
-    Fault("no-flogi-after-fan", "7.7.4.changed/dut-server/node_name", "FCVI-7.7.4-03", out={"FLOGI": drop(2)}),
-    Fault("no-logo-after-fan", "7.7.4.changed/dut-client/both", "FCVI-7.7.4-05", out={"LOGO": drop(2)}),
     Fault("old-mapping-after-fan", "7.7.4.changed/dut-client/port_name", "FCVI-7.7.4-04",
           out={"CONNECT_RQST": put("FC", "D_ID", 0x0102E4)}),
     Fault("private-port-not-logged-out", "7.7.4.private/dut-client/node_name", "FCVI-7.7.3-04", out={"LOGO": drop()}),
     Fault("old-mapping-after-rscn", "7.7.1.rscn/dut-client", "FCVI-7.7.1-04",
           out={"FLOGI": registers, "CONNECT_RQST": to_the_old_address}),
     Fault("no-flogi-after-nos", "7.7.5/dut-server", "FCVI-7.7.5-02", out={"FLOGI": drop(2)}),
-    Fault("other-fabric-not-noticed", "7.7.5.changed/dut-client/node_name", "FCVI-7.7.5-06", out={"LOGO": drop()}),
     Fault("old-mapping-after-nos", "7.7.5.changed/dut-client/n_port_id", "FCVI-7.7.5-05",
           out={"CONNECT_RQST": to_the_old_address}),
 ]  # fmt: skip
