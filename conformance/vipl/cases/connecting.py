@@ -430,11 +430,11 @@ def remote_addr(t: Calls) -> None:
 
 
 @vipl("K3", "RemoteViAttribs",
-      "S5.2-01 G3.2.1-01 G3.3.1-06 G3.3.2-03 G3.3.4-05 G3.3.7-03 G6.7-06", errata="A93 A110",
+      "S5.2-01 G3.2.1-01 G3.3.1-06 G3.3.2-03 G3.3.4-05 G3.3.7-03 G3.7.3-01 G6.7-06", errata="A93 A110",
       variants=each([Variant("server", {"model": "server"}), Variant("peer", {"model": "peer"}, "peer_to_peer")], "write",
                     {"enabled": True, "off": False}))  # fmt: skip
 def remote_attribs(t: Calls) -> None:
-    """Each end learns level, size and enables of the other's VI; tags and enables need not match."""
+    """Each end learns level, size and enables of the other's VI, and keeps its own; tags and enables need not match."""
     one, other = nodes(t)
     level, on = best_level(one), t.params["write"]
     vi = one.vi(level, EnableRdmaWrite=on)
@@ -466,8 +466,10 @@ def remote_attribs(t: Calls) -> None:
             one_flag = t.pics.get("tcp") and name == "ReliabilityLevel" and {seen.get(name), wanted} <= {*LEVELS[1:]}
             t.require(seen.get(name) == wanted, row, f"{name} of RemoteViAttribs", seen.get(name), wanted, **({"erratum": "A110"}
                       if one_flag else {}))  # fmt: skip
-    for v in (vi, peer):
+    for v, write in ((vi, on), (peer, not on)):
         t.require(v.becomes(CONNECTED), "S5.2-01", "the state", v.state(), CONNECTED)
+        own = (v.query().get("ViAttribs") or {}).get("EnableRdmaWrite")
+        t.require(own is write, "G3.7.3-01", "EnableRdmaWrite of a connected VI by VipQueryVi", own, write)
     alive(t)
 
 

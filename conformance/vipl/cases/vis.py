@@ -308,6 +308,9 @@ def life(t: Calls) -> None:
         t.require(size == SIZE, row, "MaxTransferSize of a new VI", size, SIZE,
                   **({"erratum": "A07"} if isinstance(size, int) and 0 < size < SIZE else {}))  # fmt: skip
     mem, back = one.mem(4096), other.mem(4096)
+    number = peer.recv(back.part(0, 64))
+    empty = peer.query().get("ViRecvQEmpty")
+    t.require(empty is not True, "G3.7.3-02", "ViRecvQEmpty with a receive that was posted in Idle", "true", "false")
     asking, conn = request(vi, other)
     state = vi.state()
     for row in ("S5.1-02", "G3.3-06"):
@@ -320,7 +323,6 @@ def life(t: Calls) -> None:
         holds = each_vi.becomes(CONNECTED)
         for row in ("S5.2-01", "G3.7.3-01"):
             t.require(holds, row, "the state after success", each_vi.state(), CONNECTED)
-    number = peer.recv(back.part(0, 64))
     t.require(peer.query().get("ViRecvQEmpty") is not True, "G3.7.3-02", "ViRecvQEmpty with a posted receive", "true", "false")
     vi.send(mem.part(0, 64))
     vi.good("Send", "S5.3-02", "a Send")

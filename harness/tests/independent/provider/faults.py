@@ -37,6 +37,20 @@ def _query_tells_write(agent: Any, p: Json, result: Json) -> Json:
     return result
 
 
+def _empty_in_idle(agent: Any, p: Json, result: Json) -> Json:
+    """What is posted in Idle does not count."""
+    result["ViRecvQEmpty"] = result["ViRecvQEmpty"] or agent._live("vi", p).state == c.IDLE
+    return result
+
+
+def _query_tells_the_partner(agent: Any, p: Json, result: Json) -> Json:
+    """A VI that is connected tells the enables of its peer."""
+    vi = agent._live("vi", p)
+    if vi.state == c.CONNECTED and vi.partner is not None:
+        result["ViAttribs"]["EnableRdmaWrite"] = vi.partner.write
+    return result
+
+
 def _second_connection_loses_receives(agent: Any) -> None:
     real = agent.connecting._join
 
@@ -391,6 +405,8 @@ def _writes_need_room(agent: Any) -> None:
 FAULTS: dict[str, Fault] = {
     "writes-need-room": Fault("S2.3.2-04", "VIPL.D5/*", _writes_need_room),
     "query-tells-write": Fault("G3.7.3-01", "VIPL.S1*", _result("VipQueryVi", _query_tells_write)),
+    "empty-in-idle": Fault("G3.7.3-02", "VIPL.S1*", _result("VipQueryVi", _empty_in_idle)),
+    "query-tells-the-partner": Fault("G3.7.3-01", "VIPL.K3*", _result("VipQueryVi", _query_tells_the_partner)),
     "second-connection-loses-receives": Fault("S4.1-01", "VIPL.K5*", _second_connection_loses_receives),
     "one-handler": Fault("G3.8.1-01", "VIPL.E1*", _result("VipErrorCallback", _one_handler)),
     "resource-is-a-cq": Fault("G4.4-02", "VIPL.E2*", _resource_cq),
