@@ -246,9 +246,11 @@ def cq_calls(t: Calls) -> None:
 def destroy_cq(t: Calls) -> None:
     """A CQ with a queue tied to it is not destroyed and still works; without it is."""
     one, other = nodes(t)
-    level, cq = best_level(one), one.cq(8)
-    vi, peer, mem, back = one.vi(level, recv_cq=cq), other.vi(level), one.mem(64), other.mem(64)
-    t.codes("G3.6.2-01", "VipDestroyCQ of a CQ that is in use", one.code("VipDestroyCQ", cq=cq), RESOURCE)
+    level, cq, sends = best_level(one), one.cq(8), one.cq(8)
+    vi, peer, mem, back = one.vi(level, send_cq=sends, recv_cq=cq), other.vi(level), one.mem(64), other.mem(64)
+    for used, queue in ((cq, "receive"), (sends, "send")):
+        code = one.code("VipDestroyCQ", cq=used)
+        t.codes("G3.6.2-01", f"VipDestroyCQ of a CQ that a {queue} queue is tied to", code, RESOURCE)
     connect(vi, peer)
     vi.recv(mem.part())
     peer.send(back.part())
@@ -257,7 +259,8 @@ def destroy_cq(t: Calls) -> None:
     t.codes("G3.6.2-01", "VipCQWait afterwards", asked.returned(), OK)
     vi.clean()
     t.codes("G3.6.2-01", "VipDestroyVi", vi.destroy(), OK)
-    t.codes("G3.6.2-01", "VipDestroyCQ of a CQ that nothing uses", one.code("VipDestroyCQ", cq=cq), OK)
+    for unused in (sends, cq):
+        t.codes("G3.6.2-01", "VipDestroyCQ of a CQ that nothing uses", one.code("VipDestroyCQ", cq=unused), OK)
     stale(t, "G3.5.7-05", "VipDestroyCQ", one.code("VipDestroyCQ", cq=cq))
     alive(t)
 

@@ -465,6 +465,7 @@ FAULTS: dict[str, Fault] = {
     "one-shutdown": Fault("G3.9.4-01", "VIPL.C45", kept.one_shutdown),
     "writes-unfenced": Fault("S6.3.1.2-01", "VIPL.O4/rd", kept.writes_unfenced, "reads-last"),
     "sends-waited-for-half": Fault("G3.5.3-02", "VIPL.C39/timeout", kept.sends_waited_for_half),
+    "cq-of-sends-destroyed": Fault("G3.6.2-01", "VIPL.C42", kept.cq_of_sends_destroyed),
     "handle-lives-on": Fault("G3.4.4-01", "VIPL.R2", kept.handle_lives_on),
     "overlapping-go-too": Fault("S3.2.1-08", "VIPL.R2", kept.overlapping_go_too),
     "first-enables-of-a-vi": Fault("G3.7.2-04", "VIPL.P10/vi-*", kept.first_enables_of_a_vi),

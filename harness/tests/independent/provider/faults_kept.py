@@ -181,6 +181,21 @@ def overlapping_go_too(agent: Any) -> None:
     agent.world.deregister = deregister
 
 
+def cq_of_sends_destroyed(agent: Any) -> None:
+    """A Completion Queue that send queues alone are tied to is destroyed."""
+    real = agent.connecting.destroy_cq
+
+    def destroy(cq: Any) -> str:
+        tied = [vi for vi in cq.nic.vis if vi.send.cq is cq and vi.receive.cq is not cq]
+        for vi in tied:
+            vi.send.cq = None
+        code: str = real(cq)
+        for vi in tied if code != c.OK else ():
+            vi.send.cq = cq
+        return code
+    agent.connecting.destroy_cq = destroy
+
+
 def sends_waited_for_half(agent: Any) -> None:
     """Sends take 0.2 s, and VipSendWait gives them half of its timeout."""
     agent.world.choices = replace(agent.world.choices, delay_s=0.2)
