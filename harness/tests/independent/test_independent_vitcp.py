@@ -111,14 +111,14 @@ def wrong(results: list[Result]) -> list[str]:
 
 
 def named_by(fault: str, rows: Sequence[str] = ()) -> set[str]:
-    """The rows of a fault, or these, that its findings name. The cases that list them come first, and the first that names one ends
-    it."""
+    """The rows of a fault, or these, that its findings name. The cases that list them come first, one variant of each before the
+    second of any, and the first that names one ends it."""
     own = set(rows or listing()[fault][0].split())
-    variants = [(case, variant) for case in PROTOCOL.cases() for variant in case.variants]
-    variants.sort(key=lambda one: not own & set(one[0].requirements))
+    variants = [(at, case, variant) for case in PROTOCOL.cases() for at, variant in enumerate(case.variants)]
+    variants.sort(key=lambda one: (not own & set(one[1].requirements), one[0]))
     dut = inside((), fault)
     pics = complete({**dut.pics, "long_counts": True}, "hello")
-    for case, variant in variants:
+    for _, case, variant in variants:
         if not_applicable(case, variant, pics) is None:
             result = run_variant(dut, case, variant, pics, pixit_for("virtual"), load_catalogue().levels, 1)
             found = own & {f.requirement for f in result.findings}
