@@ -251,6 +251,7 @@ FAULTS = [
     ("fence-not-for-solicited", "VERBS-8.2.2.2-02", "VERBS.44/send"),
     ("event-not-for-second-qp", "VERBS-8.2.5-09", "VERBS.75/two-qps"),
     ("srq-limit-zero-ignored", "VERBS-6.3.8-03", "VERBS.53/zero"),
+    ("resize-tells-old-entries", "VERBS-8.2.5-03", "VERBS.4/up"),
 ]
 
 

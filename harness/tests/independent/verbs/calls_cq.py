@@ -95,6 +95,8 @@ class CqCalls(Caller):
         elif fault == "resize-breaks-qps":
             for qp in list(cq.users):
                 qp.stop("rst", event="QP_FATAL")
+        elif fault == "resize-tells-old-entries" and cq.items and cq.handler:
+            cq.handler.events.append(cq)
         elif fault == "resize-disarms":
             cq.armed = ""
         granted = self._entries(asked) if fault != "resize-smaller" else max(1, asked - 1)
