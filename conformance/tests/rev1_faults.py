@@ -90,6 +90,11 @@ def _short_offset(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
     buf[20:22] = bytes(2)
 
 
+def _another_name(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """A PLOGI whose Port_Name is not that of the port."""
+    buf[HEADER + 27] ^= 1
+
+
 def _low_half_of_ids(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
     """Of VI_MSG_ID the port looks at 16 bits, and it answers with what it got."""
     dut.memory["high"] = bytes(buf[HEADER + 8 : HEADER + 10])
@@ -322,6 +327,7 @@ FAULTS = [
     # 5.1
     Fault("offsets-of-16-bits", "R1.6.3.a/tester-writes/70000-bytes", "REV1-5.6.6-02", into={"WRITE_RQST": _short_offset}),
     Fault("own-offsets-of-16-bits", "R1.6.3.a/dut-writes/70000-bytes", "REV1-5.6.6-01", out={"WRITE_RQST": _short_offset}),
+    Fault("login-of-another-name", "R1.4.1.a/dut-client/tester-logs-out", "FCVI-5.8.1-01", out={"PLOGI": _another_name}),
     Fault("msg-ids-of-16-bits", "R1.5.1.c/dut-server/reliable-reception/far-ahead", "REV1-5.1-04",
           into={"SEND_RQST": _low_half_of_ids}, out={"SEND_RESP": _high_half_again}),
     Fault("answers-behind-a-gap", "R1.5.1.c/dut-server/reliable-reception/skipped", "REV1-5.1-04", into={"SEND_RQST": _renumbered},

@@ -22,7 +22,7 @@ from conformance.fcvi.steps.connection import (
     start_wait,
     tester_address,
 )
-from conformance.fcvi.steps.neighbours import ask_login, logo
+from conformance.fcvi.steps.neighbours import ask_login, check_service_parameters, logo
 
 PART_OF_REPORT = 7
 
@@ -38,7 +38,6 @@ _NEITHER: dict[str, tuple[str, str]] = {
     "without-both": ("FCVI-5.6-05", "FCVI-5.6-06"),
 }
 _EXPLICIT = {"login": "explicit"}
-_LEAST, _MOST = 128, 2112  # bytes of a Data_Field that a port may tell as the longest (FC-FS)
 
 
 def check_login(t: Scenario, frame: Received, requirement: str) -> None:
@@ -47,13 +46,7 @@ def check_login(t: Scenario, frame: Received, requirement: str) -> None:
     """
     t.require(frame.part("LOGIN", "SEQ_CNT_S") == 1, requirement, f"{frame.kind}: Word 1 bit 17 (S) is zero", 0, 1, at=frame)
     t.require(frame.part("LOGIN", "CIRO") == 1, "FCVI-5.6-08", f"{frame.kind}: Word 1 bit 31 (C) is zero", 0, 1, at=frame)
-    for name, wanted in (("Port_Name", t.config["port_name"]), ("Node_Name", t.config["node_name"])):
-        seen = f"{frame.number('LOGIN', name):016x}"
-        t.require(seen == wanted, "FCVI-5.8.1-01", f"{frame.kind}: another {name}", seen, wanted, at=frame)
-    size = frame.number("LOGIN", "Receive_Data_Field_Size")
-    legal = size in range(_LEAST, _MOST + 1, 4)
-    t.require(legal, "FCVI-5.8.1-01", f"{frame.kind}: the Receive Data_Field Size", size, "a multiple of 4 from 128 to 2112",
-              at=frame)  # fmt: skip
+    check_service_parameters(t, frame)
 
 
 def _tester_logs_in(t: Scenario, features: dict[str, int]) -> Received:

@@ -31,6 +31,7 @@ NEEDS = {
 UNHURRIED = {"r_a_tov_us": 60_000_000, "e_d_tov_us": 20_000_000}
 _JOINED_US = 5_000_000  # for a second port to be announced; VN2VN takes 0.9 s
 _PATIENCE, _LOGICAL_BUSY = 4, 5  # PLOGIs that may be refused, and the reason code of LS_RJT
+_LEAST, _MOST = 128, 2112  # bytes of a Data_Field that a port may tell as the longest (FC-FS)
 _A_LOGIN = 116  # bytes of a PLOGI and of the LS_ACC to it
 SECOND = {
     "port_name": "10000000c90000f1", "node_name": "20000000c90000f1", "host": ["fe8000000000000000000000000000f1"],
@@ -65,6 +66,16 @@ def login(t: Scenario, port: Optional[int] = None) -> None:
     """The tester's PLOGI and the DUT's LS_ACC (5.6)."""
     names = t.tester.services.ports[t.tester.n_port_id if port is None else port]
     expect_accept(t, ask_login(t, els.login(names, t.tester.receive_size), port), "FCVI-4.1-04", "to PLOGI")
+
+
+def check_service_parameters(t: Scenario, frame: Received) -> None:
+    """A PLOGI of the DUT, or its LS_ACC to one, has the names of the port, and a Receive Data_Field Size that FC-FS has."""
+    for name, wanted in (("Port_Name", t.config["port_name"]), ("Node_Name", t.config["node_name"])):
+        seen = f"{frame.number('LOGIN', name):016x}"
+        t.require(seen == wanted, "FCVI-5.8.1-01", f"{frame.kind}: another {name}", seen, wanted, at=frame)
+    size = frame.number("LOGIN", "Receive_Data_Field_Size")
+    t.require(size in range(_LEAST, _MOST + 1, 4), "FCVI-5.8.1-01", f"{frame.kind}: the Receive Data_Field Size", size,
+              "a multiple of 4 from 128 to 2112", at=frame)  # fmt: skip
 
 
 def takes_sequences_at_once(t: Scenario) -> bool:

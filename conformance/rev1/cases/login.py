@@ -6,7 +6,7 @@ from fcvi.engine.case import case
 from fcvi.engine.scenario import Inconclusive
 from fcvi.fc import els
 
-from conformance.fcvi.steps.neighbours import expect_accept
+from conformance.fcvi.steps.neighbours import check_service_parameters, expect_accept
 from conformance.rev1.steps.connection import REGISTRY, Scenario, connect, variants
 from conformance.rev1.steps.messages import exchange_a_send, pattern, post, register
 
@@ -31,9 +31,11 @@ _FC_VI = (
 )  # fmt: skip
 def login_first(t: Scenario) -> None:
     """After a logout by either side the DUT sends no frame of FC-VI before a new login (FC-PH), and a setup succeeds after it.
-    Whether the Connections of before are over the draft does not say (R31).
+    Whether the Connections of before are over the draft does not say (R31). A PLOGI of the DUT tells of its port.
     """
     setup = connect(t)
+    for plogi in [received for received in t.tester.inbox if received.kind == "PLOGI"]:
+        check_service_parameters(t, plogi)
     exchange_a_send(t, setup)
     t.control("Messages passed after the first login")
     after = _log_out(t, str(t.params["by"]))
