@@ -18,7 +18,7 @@ from .notices import SPEAKS_FOR
 from .pauses import Pause, pause, waited_us
 from .rows import round_trips
 from .setups import parts, setup
-from .silence import asks_in_vain, heard, keep_alives, limit_us, services, silence
+from .silence import OF_ALL, asks_in_vain, heard, keep_alives, limit_us, services, silence
 from .scan import NONE
 from .strays import wrong_handles
 from .names import REASONS
@@ -563,8 +563,8 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
         yield Cause(("lost-message", "protocol-error"), PROBABLE, text, "a capture at the sender; discards on the path to this "
                     "point", [lost[0], protests[0]])  # fmt: skip
     yield from _aborted(table, flow, aborts, waiting, lost, gone)
-    unseen = [s for s in table.events if s.name == "ABTS" and {s.sender, s.target} == set(flow.ids)
-              and flow.first_us < s.time_us <= flow.last_us]  # fmt: skip
+    unseen = [s for s in table.events if s.name == "ABTS" and s.ports == set(flow.ids) and flow.first_us < s.time_us <= flow.last_us
+              and _is_of_unseen(table, s)]  # fmt: skip
     old = flow.is_1999 and not table.lacking.count and unseen and (
         unseen[0].time_us - table.begin_us > (table.r_a_tov_us or R_A_TOV_US))  # fmt: skip
     if unseen and not lost and not aborts and (gone or old):
@@ -586,6 +586,18 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
                     f"The Disconnect says {words}, and every frame "
                     "passed the capture point in order: beyond it one was lost, damaged or overtaken.",
                     "a capture at the side that says so", gone[:2])  # fmt: skip
+
+
+def _is_of_unseen(table: Table, abts: Step) -> bool:
+    """Whether no frame of its Exchange is in the capture. The frames of other FC-4s are not kept: it may be of theirs."""
+    kinds = table.scan.tally.type
+    if any(kinds[kind] for kind in range(256) if kind not in OF_ALL and kind != _FC_VI):
+        return False
+    before = [s for s in table.events if s.is_of(abts) and s.number < abts.number]
+    return not before or before[-1].by_responder  # whose answer ended it
+
+
+_FC_VI = 0x58
 
 
 def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]], lost: list[Step],

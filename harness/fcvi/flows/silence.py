@@ -114,7 +114,7 @@ def asks_in_vain(table: Table, flow: Flow, side: int) -> bool:
 
 # ---- logins ----
 
-_OF_ALL = (0x00, 0x01, 0x20)  # TYPEs of ports of any FC-4: basic and extended link services, FC-CT
+OF_ALL = (0x00, 0x01, 0x20)  # TYPEs of ports of any FC-4: basic and extended link services, FC-CT
 _REFUSALS = ("LS_RJT", "P_RJT", "F_RJT")
 
 
@@ -122,7 +122,7 @@ def services(table: Table, flows: list[Flow]) -> Iterator[Cause]:
     """Link services that came to nothing, of ports that speak FC-VI by what is seen of them: no Connection is asked for without."""
     kinds = table.scan.tally.type
     ours = any(s.name == "PRLI" and s.what.get("type") == 0x58 for s in table.events)
-    if not (flows or ours) and any(kinds[kind] for kind in range(256) if kind not in _OF_ALL):
+    if not (flows or ours) and any(kinds[kind] for kind in range(256) if kind not in OF_ALL):
         return  # a capture of other FC-4s
     for cause in (*_fabric_logins(table, flows), *_logins(table, flows), *_addresses(table, flows), *_processes(table, flows)):
         if cause.is_borne_out:

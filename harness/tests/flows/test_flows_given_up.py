@@ -231,6 +231,19 @@ def test_a_message_that_crosses_a_logout_does_not_hide_it(tmp_path: Path) -> Non
     assert (cause.name, cause.party) == ("login-lost", t.ends[0])
 
 
+@pytest.mark.parametrize("what", ["ADISC", "SCSI", "Message"])
+def test_an_abts_for_an_exchange_of_another_service_is_of_no_message(what: str, tmp_path: Path) -> None:
+    t = begun(level=2)
+    t.setup(), t.message(0, 64), t.message(1, 64)
+    ox, (me, you) = t.next_ox(0), t.ends
+    if what != "Message":
+        r_ctl, kind = (0x22, 1) if what == "ADISC" else (6, 8)
+        t.put(header(r_ctl, you, me, kind, 0x290000, 1, 0, 0, ox, 0xFFFF, 0) + b"\x52" + bytes(31 if kind == 8 else 27))
+    t.abort(0, ox, 2 * R_A_TOV_US)
+    disconnect(t, 1, _STATUS, 0x40, ident=0, handle=t.handle[0])
+    assert ("of which no frame is in the capture" in causes(t, tmp_path)[0].text) == (what == "Message")
+
+
 def test_who_was_busy_answers_late(tmp_path: Path) -> None:
     """P_BSY, and the frame once more after 300 ms, which is taken: its Response is late for that, and nothing is wrong."""
     for busy in (True, False):
