@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections import deque
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import pytest
 
-from fcvi.engine.attachment import Dut, DutError, HostError, Notification, Reply, Unavailable
+from fcvi.dut.step import SteppingDut
+from fcvi.engine.attachment import Dut, DutError, HostError, Notification, Reply, Unavailable, WrappedDut
+from fcvi.engine.in_step import PacedDut
 from fcvi.engine.json_text import compact
 from fcvi.engine.record import RecordingDut
 from fcvi.fc.build import RawFrame
@@ -196,3 +198,20 @@ def test_times_are_the_devices() -> None:
     assert json.loads(dut.take().splitlines()[-1]) == {"op": "advance", "us": 0, "now": 5, "next": 9}
     dut.restart()
     assert (dut.now_us, dut.version) == (7, "y")
+
+
+def test_whoever_stands_before_a_device_hides_nothing_of_it() -> None:
+    """A wrapper does the operations itself; whatever else a device may answer, the device is asked."""
+    offered = {name for name, member in vars(Dut).items() if callable(member) and not name.startswith("_")}
+    operations = {"request", "notify", "send_frame", "advance", "reset"}
+    assert offered - operations == {name for name in vars(WrappedDut) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("wrapper", [SteppingDut, PacedDut, RecordingDut])
+def test_a_device_that_cannot_do_as_told_is_heard(wrapper: Callable[[Dut], Dut]) -> None:
+    class Refusing(Device):
+        def streams(self, policy: str, unlimited: bool) -> None:
+            raise Unavailable(f"no {policy}")
+
+    with pytest.raises(Unavailable, match="no silence"):
+        wrapper(Refusing()).streams("silence", False)
