@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from typing import Any, Callable, Mapping, Optional
 
@@ -116,14 +118,30 @@ _VERBS = """
 _VERB = re.compile(rf"\b({'|'.join(_VERBS.split())})\b")
 _BREACH = re.compile(r"(no|wrong|another|other|too|more than|connected|a SEQ_CNT twice)\b")
 _ASIDE = re.compile(r"\b(that|though|although|where|when|whose|which)\b.*")
+#: What makes a sentence of the words of a check in a book of calls, which say as a rule what is looked at.
+_DENIED = re.compile(r"\b(do|does|did|is|are) not\b|\btells no\b|\byet the call returned\b|\bcame back\b|^no\b.*\b(is|are|comes)\b")
 _RETURNED = re.compile(r"^(\w+) returned \w+$")
+
+
+def _plain(wanted: Any) -> str:
+    """What is required, without the signs of a programming language."""
+    word = value(wanted)
+    if word[:1] not in "[({" or not word:
+        return _PLAIN.get(word, word)
+    try:
+        told = json.loads(word) if word[0] == "{" else ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return word
+    if isinstance(told, dict):
+        return _members(told)
+    return ", ".join(map(shortened, told)) or "none" if isinstance(told, (list, tuple)) else word
 
 
 def compared(record: Record, words: str, named: Callable[[int], str], wire: bool = True) -> str:
     """What a check compares; words: of the check. named: a time in words. wire: the case is of a wire's book, where these words
     are those of the breach as a rule; in a book of calls they are what is looked at."""
     name = record.sights[0].name.rpartition(".")[2] if record.sights else ""
-    wanted = " or ".join(_PLAIN.get(word, word) for word in map(value, record.wanted))
+    wanted = " or ".join(map(_plain, record.wanted))
     if record.primitive == "equal":
         return f"{name} is {wanted}"
     if record.primitive in ("expect", "finish"):
@@ -140,11 +158,12 @@ def compared(record: Record, words: str, named: Callable[[int], str], wire: bool
     if record.primitive == "expect_stream":
         return "the device asks for a TCP connection"
     for one in record.wanted:
-        words = words.removesuffix(f": {one}")
+        words = words.removesuffix(f": {one}").removesuffix(f" is {one}")
     words = _RETURNED.sub(r"the return of \1", words)  # words of a breach that have what was seen, which here is what is right
     if not words:
         return f"required: {wanted}"
-    if wire and (_BREACH.match(words) or _VERB.search(_ASIDE.sub("", words))):
+    told = _ASIDE.sub("", words)
+    if wire and (_BREACH.match(words) or _VERB.search(told)) or _DENIED.search(told):
         return f"fails if {words} (required: {wanted})"
     return f"required of {words}: {wanted}"
 

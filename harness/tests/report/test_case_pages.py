@@ -142,11 +142,28 @@ def test_a_breach_says_that_it_fails_and_a_situation_what_is_required() -> None:
     ("the state of a VI that was connected", "Error", "required of the state of a VI that was connected: Error"),
     ("VipConnectAccept returned VIP_TIMEOUT", "VIP_TIMEOUT", "required of the return of VipConnectAccept: VIP_TIMEOUT"),
     ("opcode of the answer", "1Ah", "required of opcode of the answer: 1Ah"),
+    ("the state of the VI is VIP_STATE_IDLE", "VIP_STATE_IDLE", "required of the state of the VI: VIP_STATE_IDLE"),
+    ("SEQ_CNT", "[0, 1]", "required of SEQ_CNT: 0, 1"),
+    ("the entries of a CQ", "[]", "required of the entries of a CQ: none"),
+    ("attributes of a VI", '{"MaxTransferSize": 4, "EnableRdmaRead": false}',
+     "required of attributes of a VI: MaxTransferSize 4, EnableRdmaRead no"),
 ])
 def test_the_words_of_a_condition(words: str, wanted: str, line: str) -> None:
     record = Record("require", "", "", "FCVI-8.2-a1", (), (wanted,))
     assert compared(record, words, str) == line
-    assert compared(record, "the VI is gone", str, wire=False) == f"required of the VI is gone: {wanted}"
+
+
+@pytest.mark.parametrize("words, line", [
+    ("VipCreateVi of a level that is not there", "required of VipCreateVi of a level that is not there: X"),
+    ("VipConnectRequest does not return though it was accepted",
+     "fails if VipConnectRequest does not return though it was accepted (required: X)"),
+    ("VipQueryNic tells no Name", "fails if VipQueryNic tells no Name (required: X)"),
+    ("no higher level is offered", "fails if no higher level is offered (required: X)"),
+    ("Status 1 on the recv queue: a Descriptor came back that is not done",
+     "fails if Status 1 on the recv queue: a Descriptor came back that is not done (required: X)"),
+])
+def test_the_words_of_a_check_of_calls(words: str, line: str) -> None:
+    assert compared(Record("require", "", "", "VIPL-G1-01", (), ("X",)), words, str, wire=False) == line
 
 
 def test_the_configuration_comes_first_and_an_accept_is_seen_as_one() -> None:
