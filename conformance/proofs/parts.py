@@ -59,7 +59,7 @@ class Parted(proof.Recorder):
             own = [sight for sight in (resolve(_look(thing)) for thing in things) if sight is not None]
             self._resolving = False
             every = (*record.sights, *(sight for sight in own if sight not in record.sights))
-            sights = tuple(sorted(every, key=lambda one: one.name.rpartition(".")[2] not in part.words))  # what it names first
+            sights = tuple(sorted(every, key=lambda one: _far(one, f"{part.words} {words}")))
             gone = tuple(dict.fromkeys(device for sight in own or sights for device in absences(sight))) if several else ()
             lost.update(dict.fromkeys(gone))
             seen, passing = found.passing(part)
@@ -117,6 +117,14 @@ def _inside(value: Any, depth: int) -> Iterator[Any]:
     elif depth and isinstance(value, (list, tuple, set, dict, deque)):
         for one in list(value.values() if isinstance(value, dict) else value)[:_LATEST]:
             yield from _inside(one, depth - 1)
+
+
+def _far(sight: proof.Sight, words: str) -> tuple[int, int]:
+    """How far a sight is from what a check compares: first the field that it names, a part before the whole, then its place, then
+    the message."""
+    if not sight.name:
+        return 2, 0
+    return (0, -len(sight.name)) if sight.name.rpartition(".")[2] in words else (1 if sight.name.startswith("@") else 3, 0)
 
 
 def _look(thing: Any) -> proof.Look:

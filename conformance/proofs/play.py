@@ -272,6 +272,10 @@ class Player:
                     return
             if check.verdict == "named":
                 return
+        if check.part is not None:  # what was made of another check
+            check.outcomes += [o for o in self._shows.get(check.part, ()) if check.takes(o.device)][:1]
+            if check.verdict == "named":
+                return
         lacking = {aspect for aspect, verdict in check.aspects().items() if verdict != "named"} or {check.primitive}
         for device, occasion in check.banked if check.part is None else self._by_hand(check):
             if not check.takes(device):
@@ -280,9 +284,9 @@ class Player:
             if outcome.verdict == "named":
                 check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
                 return
-        if check.verdict != "tolerated" and not (check.is_part and check.name in self._explained):
-            self._elsewhere(check, late_us)
-            if check.verdict != "named":
+        if not (check.is_part and check.name in self._explained):
+            self._elsewhere(check, late_us)  # also what is tolerated: in another variant it may not be
+            if check.verdict not in ("named", "tolerated"):
                 self._sweep(check)
 
     def _elsewhere(self, check: Check, late_us: int) -> None:
@@ -302,15 +306,13 @@ class Player:
                 yield one.device, occasion
 
     def _is_shown(self, check: Check) -> bool:
-        """Whether the device that the table names for it, or one that was made of another check, breaks just its part."""
+        """Whether the device that the table names for it still breaks just its part."""
         one = self._shown.get(check.name)
         if one is not None:
             fit = (o for o in check.occasions if one.shows_in(o.ident))
             found = next(fit, None) or self._occasion(one, check)
             if found is not None and check.takes(one.device):
                 check.outcomes.append(self._play(check, found, one.device))
-        if check.verdict != "named" and check.part is not None:
-            check.outcomes += [o for o in self._shows.get(check.part, ()) if check.takes(o.device)][:1]
         return check.verdict == "named"
 
     def _occasion(self, one: Banked, check: Check) -> Optional[Occasion]:

@@ -16,7 +16,12 @@ from fcvi.engine.protocol import protocol_of
 register_all()
 FC_VI = protocol_of("FC-VI")
 _ROW = Requirement("FCVI-1-01", "1.1 a)", "shall", "port", "A statement with a | in it.", "behaviour", "See it.", "always")
-_HEAD = "check\trequirement\tdevice\tverdict\tnamed\n"
+_HEAD = "step\tprimitive\tsubject\trequirement\tverdict\tvariant\tdevice\tnamed\n"
+
+
+def _proof(device: str, named: str) -> str:
+    """A row of proofs.tsv for FCVI-1-01."""
+    return "\t".join(("a", "require", "", "FCVI-1-01", "named", "v", device, named)) + "\n"
 
 
 @pytest.fixture
@@ -39,10 +44,10 @@ def test_a_check_alone_is_no_test(folder: Path) -> None:
 
 def test_a_device_proves_only_the_row_that_a_case_named(folder: Path) -> None:
     table = folder / "proofs.tsv"
-    table.write_text(_HEAD + "a\tFCVI-1-01\tlost\tfail\tFCVI-9-01\n", encoding="utf-8")
+    table.write_text(_HEAD + _proof("lost", "FCVI-9-01"), encoding="utf-8")
     assert stands(folder, _ROW).kind == standing.OPEN
     catalogue.rows.cache_clear()
-    table.write_text(_HEAD + "a\tFCVI-1-01\tlost\tfail\tFCVI-9-01 FCVI-1-01\n", encoding="utf-8")
+    table.write_text(_HEAD + _proof("lost", "FCVI-9-01 FCVI-1-01"), encoding="utf-8")
     assert stands(folder, _ROW) == standing.Standing(standing.PROVED, ("lost",))
 
 
@@ -72,7 +77,7 @@ def test_another_check_decides_only_with_its_device(folder: Path) -> None:
 
 
 def test_a_book_has_each_row_and_its_clause(folder: Path) -> None:
-    rows = (f"{name}\tFCVI-1-01\t{name}\tfail\tFCVI-1-01\n" for name in "abcd")
+    rows = (_proof(name, "FCVI-1-01") for name in "abcd")
     (folder / "proofs.tsv").write_text(_HEAD + "".join(rows), encoding="utf-8")
     book = gen_book.Book(replace(FC_VI, folder=folder), [_ROW], [], standing.Known({}), "")
     lines = gen_book.render(book).splitlines()

@@ -111,7 +111,7 @@ def _all_completed(t: Scenario, line: Line) -> None:
         return len(line.pool.taken)
 
     t.owed(lambda: completed() == _DESCRIPTORS)
-    t.require(completed() == _DESCRIPTORS, "FCVI-8.1-03", "a Descriptor that was posted did not complete with the Disconnect",
+    t.require(completed() == _DESCRIPTORS, "FCVI-8.1-03", "a posted Descriptor did not complete with the Disconnect",
               completed(), _DESCRIPTORS)  # fmt: skip
     t.require(line.pool.delivered == [1], "FCVI-8.1-03", "a Message that had not come whole was delivered", line.pool.delivered,
               [1])  # fmt: skip

@@ -146,7 +146,7 @@ def disconnect_flushes(t: Scenario) -> None:
     if completed() < 2 and t.params["who"] == "by-tester":
         disconnect_and_answer(t, setup)
         t.owed(lambda: completed() == 2)
-    t.require(completed() == 2, requirement, "a Descriptor that was posted did not complete with the Disconnect", completed(), 2)
+    t.require(completed() == 2, requirement, "a posted Descriptor did not complete with the Disconnect", completed(), 2)
     wrong = [sorted(c.status) for c in t.completions if c.vi == setup.vi and FLUSHED not in c.status]
     t.require(not wrong, requirement, "a Descriptor completed with the Disconnect, and not as flushed", wrong, FLUSHED)
 

@@ -90,8 +90,9 @@ class Line:
         """These Messages are delivered and, on Reliable Reception, answered."""
         arrived = self.arrived(numbers, within_us)
         missing = [n for n in numbers if n not in self.pool.delivered]
-        self.t.demand(arrived, requirement, f"Message {missing[:1]} was not delivered", f"delivered: {self.pool.delivered}",
-                      f"Messages {list(numbers)}")  # fmt: skip
+        words = f"Message {missing[0]} was not delivered" if missing else "a Message was not delivered"
+        required = f"Messages {', '.join(map(str, numbers))}" if numbers else "none is owed"
+        self.t.demand(arrived, requirement, words, f"delivered: {self.pool.delivered}", required)
         if level_of(self.t) == RR:
             for number in numbers:
                 expect_response(self.t, self.setup, self.sent[number])
