@@ -209,15 +209,15 @@ def _read(path: str, args: Any) -> tuple[list[dict[str, Any]], Seen]:
     rows, seen = _read_in(path, args, args.reorder * 1000)
     if seen.late and not args.reorder:
         other_rows, other_seen = _read_in(path, args, seen.lag_us + 1)
-        if _sound(other_rows) > _sound(rows):
+        if _sound(other_rows, other_seen) > _sound(rows, seen):
             rows, seen = other_rows, other_seen
             seen.is_sorted = True
     return rows, seen
 
 
-def _sound(rows: list[dict[str, Any]]) -> int:
-    """How many connections began in the capture and lack nothing."""
-    return sum(row["whole"] and not row["missing"] for row in rows)
+def _sound(rows: list[dict[str, Any]], seen: Seen) -> int:
+    """How many connections began in the capture and lack nothing. An answer that stands before its SYN leaves that one without."""
+    return sum(row["whole"] and not row["missing"] for row in rows) + sum(1 if a["refused"] else -1 for a in seen.attempts)
 
 
 def _halves(rows: list[dict[str, Any]]) -> int:

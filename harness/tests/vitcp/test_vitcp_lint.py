@@ -324,15 +324,17 @@ def test_data_that_go_again_and_again_show_that_the_other_end_is_gone(
     ([(0, 2), (1, 20)], ["connection-refused"]), ([(0, 2), (0, 2), (1, 20)], ["connection-refused"]),
     ([(0, 2), (0, 2)], ["no-answer"]), ([(0, 2), (1, 18)], []), ([(0, 2), (0, 16)], []),
 ])  # fmt: skip
+@pytest.mark.parametrize("in_order", [True, False])
 def test_a_connection_of_tcp_that_never_was_is_told_where_vitcp_is_spoken(
-    flags: list[tuple[int, int]], causes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    flags: list[tuple[int, int]], causes: list[str], in_order: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Refused, or without an answer for a minute; not one of which the capture shows one direction."""
     spoken_first, path = spoken(CALLED), tmp_path / "c.pcap"
     write(path, [p for _, p in spoken_first], at=[s for s, _ in spoken_first])
     for port, its, begin in ((50001, [Packet(by, flag, 0, 0) for by, flag in flags], 2), (50002, [Packet(0, 2, 0, 0)], 100)):
         monkeypatch.setattr(vitcp_conversations, "CALLER", port)
-        write(tmp_path / "more.pcap", its, at=[begin + n for n in range(len(its))])
+        at = [begin + n for n in range(len(its))]
+        write(tmp_path / "more.pcap", its if in_order else its[::-1], at=at if in_order else at[::-1])
         path.write_bytes(path.read_bytes() + (tmp_path / "more.pcap").read_bytes()[24:])
     told = [json.loads(line) for line in fcvi("explain", "--json", str(path)).stdout.splitlines()]
     assert [(line["cause"], line["party"], line["connection"]) for line in told] == [(cause, "", -1) for cause in causes]
