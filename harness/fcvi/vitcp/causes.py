@@ -217,7 +217,8 @@ def _read(path: str, args: Any) -> tuple[list[dict[str, Any]], Seen]:
 
 def _sound(rows: list[dict[str, Any]], seen: Seen) -> int:
     """How many connections began in the capture and lack nothing. An answer that stands before its SYN leaves that one without."""
-    return sum(row["whole"] and not row["missing"] for row in rows) + sum(1 if a["refused"] else -1 for a in seen.attempts)
+    whole = sum(bool(row["whole"] and not row["missing"]) for row in rows)
+    return whole + sum(1 if a["refused"] else -1 for a in seen.attempts)
 
 
 def _halves(rows: list[dict[str, Any]]) -> int:
