@@ -9,8 +9,7 @@ from .trace import Address
 from .wire import Pdu
 
 if TYPE_CHECKING:
-    from .own_traffic import Own
-    from .monitor import Monitor
+    from .monitor import Monitor, Own
     from .watch import Watch
 
 FIRST_WINDOW = 65_536

@@ -13,9 +13,8 @@ from typing import Any, Callable, Deque, Mapping, Optional
 from fcvi.engine.attachment import Dut, DutError, Notification
 from fcvi.engine.results import Finding
 from . import wire
-from .monitor import Monitor
+from .monitor import Monitor, Own, OwnBreach
 from .numbers import Numbers
-from .own_traffic import Own, OwnBreach
 from .stream import FIRST_WINDOW, Received, Stream
 from .trace import Address, TraceUnit
 from .watch import Report, Watch
@@ -83,7 +82,7 @@ class Tester:
         return unit
 
     def _stream(self, name: str, by: str, local: Address, remote: Address, time_us: int) -> Stream:
-        watch, own = Watch(self._report, self.numbers), Own(self.numbers.profile, by == "tester")
+        watch, own = Watch(self._report, self.numbers), Own(self.numbers.profile.struct, by == "dut")
         monitor = Monitor(self.numbers.profile.struct, by == "dut")
         stream = self.streams[name] = Stream(name, by, local, remote, watch, own, monitor, time_us, cut=self.cut)
         return stream
