@@ -15,6 +15,8 @@ import jsonschema
 import pytest
 
 from fcvi.vitcp import codec, wire
+from fcvi.vitcp.captured import profile_of
+from fcvi.vitcp.monitor import Own
 from fcvi.vitcp.numbers import Numbers
 
 from ..conftest import ROOT, fcvi
@@ -186,3 +188,16 @@ def test_a_profile_in_evidence_has_its_hash(lab: Path, tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("version = 9", "version = 8"))
     done = fcvi("judge", folder)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+def test_the_tester_is_judged_as_a_device_is() -> None:
+    """Who breaks the draft itself cannot accuse a device of what follows: a Read Request has no data (3.1)."""
+    own = Own(profile_of(None), by_dut=False)
+    ce = wire.ce_header(b"abcd", b"efgh", wire.RELIABLE, 4096, 64)
+    request, accept = wire.Pdu(wire.REQUEST, rx=1, ce=ce), wire.Pdu(wire.ACCEPT, rx=1, ce=ce)
+    assert own.says(request, request.pack()) == []
+    own.hears(accept.but(raw=accept.pack()))
+    read = wire.Pdu(wire.READ_REQUEST, number=1, flags=wire.END, rx=1, rdma=(0x1000, 7, 1))
+    assert "VITCP-3.1-11" not in [row for row, _ in own.says(read, read.pack())]
+    loaded = read.but(number=2, payload=b"x")
+    assert "VITCP-3.1-11" in [row for row, _ in own.says(loaded, loaded.pack())]
