@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 from fcvi.engine import evidence
 from fcvi.engine.case import load_cases
@@ -81,7 +81,8 @@ def _check(run: dict[str, Any]) -> None:
 
 def merge(stack: ExitStack, out: Path, directories: Sequence[Path]) -> Folder:
     """Write the evidence of the whole run into out, which must be new or empty, and keep it: it and the parts are open until the
-    stack is. What the parts waived counts again: whoever judges the whole names what does not. Raises FileError and OSError.
+    stack is, which takes back what was written when an exception ends it. What the parts waived counts again: whoever judges the
+    whole names what does not. Raises FileError and OSError.
     """
     folders = [(path, stack.enter_context(open_report(path, _RUN))) for path in directories]
     parts = [(path, evidence.load_run(folder)) for path, folder in folders]
@@ -99,6 +100,15 @@ def merge(stack: ExitStack, out: Path, directories: Sequence[Path]) -> Folder:
     whole = stack.enter_context(Folder(out, ours=True))
     if whole.names():
         raise FileError(f"{out}: not empty; the joined report needs a directory of its own")
+
+    def undo(kind: Optional[type[BaseException]], *_: object) -> None:
+        """What an interrupt or a failure leaves would stand in the way of the same command."""
+        if kind is not None:
+            for name, _hash in list(whole.walk()):
+                whole.remove(name)
+            whole.remove_folder(evidence.FOLDER)
+
+    stack.push(undo)
     logs = []
     for (_, folder), (_, part) in zip(folders, parts):
         for case in part["cases"]:

@@ -36,7 +36,7 @@ def _load(name: str) -> ModuleType:
 
 
 manual, api = _load("manual"), _load("api")
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "harness/docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "harness/docs").glob("*.md")), ROOT / "SECURITY.md"]
 #: What a document may show that is no command of this repository.
 SYSTEM = {
     "cc", "clang", "tshark", "tcpdump", "xdg-open", "git", "make", "./bootstrap", "sh", "afl-fuzz", "python3", "cd", "ip", "prove",
@@ -117,11 +117,19 @@ def test_every_option_of_the_documents_exists_in_the_parser() -> None:
             assert words in there | others, f"{path.name}: {words} is no option"
 
 
-def test_every_link_to_a_file_resolves() -> None:
+def _anchors(page: Path) -> set[str]:
+    """Where a link can lead in a page: its headings, as a code host names them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_link_resolves() -> None:
     for path in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", path.read_text(encoding="utf-8")):
             if "://" not in target:
-                assert (path.parent / target).exists(), f"{path.name}: {target} is not there"
+                page = path.parent / target if target else path
+                assert page.exists(), f"{path.name}: {target} is not there"
+                assert not anchor or anchor in _anchors(page), f"{path.name}: {target} has no heading {anchor}"
 
 
 def test_every_page_is_listed() -> None:

@@ -1,4 +1,4 @@
-"""What harness/check.sh says of the stages of a tier, and of those that did not end in the time that it was given."""
+"""Holds what harness/check.sh says of the stages of a tier, and of those that did not end in the time that it was given."""
 
 from __future__ import annotations
 

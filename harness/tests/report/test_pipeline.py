@@ -15,7 +15,9 @@ import jsonschema
 import pytest
 import yaml
 
+from conformance import register_all
 from fcvi.arguments import parser
+from fcvi.cli import main
 from fcvi.engine.results import NOT_TRIED, Result, RunReport, Verdict
 from fcvi.report import explain
 
@@ -308,6 +310,21 @@ def test_shards_together_are_the_run(failing: Path, tmp_path: Path) -> None:
     assert fcvi("judge", str(tmp_path / "all"), "--quiet").returncode == 1
     again = {p.name for p in (tmp_path / "all").iterdir()}
     assert again == {p.name for p in failing.iterdir()}
+
+
+@pytest.mark.parametrize("where", ["rejudge", "write_report"])
+def test_a_merge_that_is_interrupted_leaves_nothing(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the same command joins the parts."""
+    for k in (1, 2):
+        run(tmp_path / str(k), "--shard", f"{k}/2", dut="ref")
+    words = ["report", "merge", "--quiet", "--out", str(tmp_path / "all"), str(tmp_path / "1"), str(tmp_path / "2")]
+    with monkeypatch.context() as patched:
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+        patched.setattr(f"fcvi.commands.report.{where}", interrupted)
+        assert main(words, register_all) == 3
+    assert not list((tmp_path / "all").iterdir())
+    assert main(words, register_all) == 0
 
 
 def test_a_part_that_is_missing_or_foreign_is_told(failing: Path, tmp_path: Path) -> None:
