@@ -1,4 +1,4 @@
-"""Holds what harness/check.sh says of the stages of a tier, and of those that did not end in the time that it was given."""
+"""The last line of harness/check.sh counts the stages of a tier and names those that failed or did not end in time."""
 
 from __future__ import annotations
 
