@@ -113,7 +113,7 @@ class Parser(argparse.ArgumentParser):
         """The values that were given; an empty one is refused where it would pass for the option left out."""
         if "" in arg_strings and action.metavar in _PLACES:
             raise argparse.ArgumentError(action, "the name is empty; name a file or a folder")
-        if "" in arg_strings and action.metavar in _NOT_EMPTY:
+        if "" in arg_strings and action.option_strings and action.metavar in _NOT_EMPTY:
             raise argparse.ArgumentError(action, f"is empty; write {action.metavar}, or leave the option out")
         return super()._get_values(action, arg_strings)
 
