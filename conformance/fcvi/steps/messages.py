@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
 from fcvi.engine import pages
@@ -264,7 +264,7 @@ def written_otherwise(t: Scenario, what: str, frames: list[RawFrame]) -> list[Ra
     for frame in frames:
         view, fc = codec.decode(frame.data, edition=t.tester.edition), dict[str, int]()
         if what == "fill" and view.fill:
-            frame = replace(frame, data=frame.data[: -view.fill] + bytes(t.rng.randrange(1, 256) for _ in range(view.fill)))
+            frame = build.filled(frame, bytes(t.rng.randrange(1, 256) for _ in range(view.fill)))
         elif what == "continue" and view.header("End_Sequence") and not view.header("Last_Sequence"):
             fc = {"Continue_Sequence_Condition": t.rng.randrange(1, 4)}
         elif what == "dscp":

@@ -171,6 +171,11 @@ def changed(frame: RawFrame, fc: Mapping[str, int] = {}, dh: Mapping[str, int] =
     return RawFrame(bytes(buf), frame.sof, frame.eof, frame.crc_ok)
 
 
+def filled(frame: RawFrame, fill: bytes) -> RawFrame:
+    """The frame with these bytes at the end of its Data_Field, in place of so many fill bytes."""
+    return RawFrame(frame.data[: -len(fill)] + fill, frame.sof, frame.eof, frame.crc_ok)
+
+
 def _last_eof(envelope: Envelope) -> int:
     """A Sequence ends with EOFt in class 3; in class 2 its last ACK does (FC-FS)."""
     return EOF_T if envelope.service_class == 3 else EOF_N
