@@ -298,8 +298,14 @@ def _network(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
     codec.put("FC", "Network_Header", buf, 1)
 
 
+def _told_size(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """A login that is heard says how long the frames to its port may be."""
+    dut.receive_size = int(codec.get("LOGIN", "Receive_Data_Field_Size", view.data, _place("LOGIN", view)))
+
+
 _PLAIN: dict[str, FrameEdit] = {
     "network": _network,
+    "told-size": _told_size,
     "drop": lambda dut, view, buf: [],
     "again": _again,
     "twice": _twice,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,15 @@ from ..conftest import FCVI
 READ = [["lint"], ["lint", "--json"], ["decode"], ["decode", "--family", "vitcp"]]
 
 
+_MOST = "import resource, subprocess, sys; status = subprocess.call(sys.argv[1:]);" \
+    " print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10); sys.exit(status)"
+
+
 def run(*words: str) -> tuple["subprocess.CompletedProcess[str]", int]:
-    """The command as a process of its own, and the most memory (MiB) that any command of these tests has taken so far."""
-    done = subprocess.run([str(FCVI), *words], capture_output=True, text=True, timeout=200, check=False)
-    return done, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    """The command as a process of its own, and the most memory (MiB) that it takes."""
+    words = (sys.executable, "-I", "-S", "-c", _MOST, str(FCVI), *words)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    return done, int(done.stdout.split()[-1])
 
 
 @pytest.mark.parametrize("words", READ, ids=" ".join)
