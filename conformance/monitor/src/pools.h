@@ -71,8 +71,9 @@ struct fcvi_monitor {
     bool partial;       /* frames before it were not seen */
     bool veiled;        /* of some setups or logins only the headers were seen */
     bool knows_r_a_tov;
-    bool whole;      /* nothing is missing and nothing out of order, gaps apart */
-    bool rev1_blind; /* a setup of Rev 1.0 was not understood: what handles it gave is not known */
+    bool whole;          /* nothing is missing and nothing out of order, gaps apart */
+    bool rev1_blind;     /* a setup of Rev 1.0 was not understood: what handles it gave is not known */
+    uint64_t rev1_first; /* number of the first IU of Rev 1.0; 0: none came */
     struct pool exchanges, endpoints, setups, sequences, pairs;
     struct pool rev1_exchanges, rev1_ends; /* of FC-VI Rev 1.0 (1999) */
     struct farp farp[MON_FARPS];

@@ -679,16 +679,6 @@ END_TEST
 
 /* ---- 5.6, 7.7: logins ---- */
 
-static struct made *els(struct stream *s, uint8_t command, uint32_t from, uint32_t to, bool reply,
-                        uint16_t ox_id)
-{
-    struct made *f = frame(s, reply ? 0x23 : 0x22, from, to, 0x01,
-                           reply ? CONTEXT | LAST | END : FIRST | END | INITIATIVE, ox_id, 116);
-    f->bytes[24] = command;
-    put(f->bytes, 24 + 4 + 4, 4, 0x80020000); /* C and S */
-    return f;
-}
-
 START_TEST(setups_need_login_parameters)
 {
     struct stream s = stream();

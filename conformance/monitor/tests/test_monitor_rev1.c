@@ -399,6 +399,11 @@ START_TEST(the_setup_has_its_order)
     struct made *f = iu1(&s, 0x1A, 3, B, CONTEXT | LAST | END, 1, HA, 0); /* that was CONNECT_RESP3 in 2007 */
     counts(f, 1, 0);
     expect1(&s, "REV1-5.1-09", 4, "a fourth IU");
+    s = session1(RECEPTION);
+    s.count = RESP2;
+    insert_copy(&s, RESP2, RESP2 + 1);
+    counts(&s.frame[RESP2], (uint16_t)(get(s.frame[RESP2 - 1].bytes, AT_SEQ_CNT, 2) + 1), 0);
+    expect1(&s, "REV1-5.1-09", 4, "a second RESP2");
     /* R08: what follows a refusal */
     s = session1(RECEPTION);
     s.count = RESP2;
@@ -416,6 +421,31 @@ START_TEST(the_setup_has_its_order)
     expect1(&s, "REV1-5.7.2-09", 3, "RESP2 after an accept has a reason that is reserved");
     s.count = RESP1;
     expect1(&s, NULL, 0, "an answer and nothing");
+}
+END_TEST
+
+/* Nothing of FC-VI was before it. */
+START_TEST(a_login_before_every_iu_ends_nothing)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I3, .sof_n = FCVI_SOF_N3};
+    els(&s, 0x03, A, B, false, 0x5001);
+    els(&s, 0x02, B, A, true, 0x5001);
+    setup1(&s, RECEPTION);
+    expect1(&s, NULL, 0, "a setup behind a login");
+    remove_frame(&s, 3);
+    s.count = 3;
+    expect1(&s, "REV1-5.3-02", 3, "RESP1 without a request, behind a login");
+    els(&s, 0x03, A, B, false, 0x5002);
+    els(&s, 0x02, B, A, true, 0x5002);
+    response(&s, 8, 2, 0);
+    remove_frame(&s, 3);
+    expect1(&s, "FCVI-6.3.1-01", 5, "a response without a request, behind two logins");
+    setup1(&s, RECEPTION);
+    remove_frame(&s, 5);
+    els(&s, 0x03, A, B, false, 0x5003);
+    els(&s, 0x02, B, A, true, 0x5003);
+    response(&s, 8, 2, 0);
+    expect1(&s, NULL, 0, "a response behind a login that ended what was before");
 }
 END_TEST
 
@@ -741,6 +771,7 @@ int main(void)
     tcase_add_test(tc, an_answer_goes_on_from_an_iu_that_has_overtaken);
     tcase_add_test(tc, an_answer_goes_on_from_the_last_of_two_that_have_overtaken);
     tcase_add_test(tc, the_setup_has_its_order);
+    tcase_add_test(tc, a_login_before_every_iu_ends_nothing);
     tcase_add_test(tc, a_disconnect_begins_an_exchange);
     tcase_add_loop_test(tc, the_codes_of_the_arbitration_fit_the_addresses, 0, 10);
     tcase_add_test(tc, local_is_the_side_of_the_sender);

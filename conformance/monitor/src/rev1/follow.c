@@ -235,6 +235,8 @@ __attribute__((noinline, cold)) void mon_rev1_iu(struct judged_frame *s)
 {
     s->iu = s->f->iu;
     s->dh = s->f->dh;
+    if (s->m->rev1_first == 0)
+        s->m->rev1_first = s->in->number;
     if (s->iu == FCVI_IU_NONE || s->dh == NULL || !right_side(s)) {
         mon_unjudged(s->m, FCVI_UNJUDGED_DAMAGED, s->in->number);
         fcvi_monitor_gap(s->m); /* what it would have changed is not known */

@@ -39,10 +39,11 @@ struct r1_exchange {
     uint8_t level;   /* of the Connection of its Message; 0: not known */
     bool over;       /* ended, or aborted */
     bool aborted;
-    bool unsure;   /* another Exchange of its OX_ID may be meant */
-    bool headless; /* its first frame was not seen: all that is kept is `most` of its originator */
-    bool answered; /* CONNECT_RESP1 was seen, */
-    bool accepted; /* and gave a handle */
+    bool unsure;       /* another Exchange of its OX_ID may be meant */
+    bool headless;     /* its first frame was not seen: all that is kept is `most` of its originator */
+    bool answered;     /* CONNECT_RESP1 was seen, */
+    bool accepted;     /* and gave a handle */
+    bool acknowledged; /* CONNECT_RESP2 was seen */
     bool has_payload;
     bool pref, has_pref; /* of the first frame; with Priority it has none */
     uint32_t handle, rqst_handle, resp_handle;

@@ -179,6 +179,14 @@ static void take_acknowledgement(struct r1_judged_frame *r)
     struct judged_frame *s = r->s;
     struct r1_exchange *x = r->x;
     const uint64_t handle = fcvi_DH_REV1_VI_HANDLE(s->dh);
+    if (x->acknowledged && mon_rev1_once(s)) {
+        mon_rev1_report(r, DH1(r, VI_OPCODE), fcvi_DH_REV1_VI_OPCODE(s->dh),
+                        FCVI_BREACH_IN_WORDS("REV1-5.1-09", "a second FCVI_CONNECT_RESP2 in the setup",
+                                             "none after the first"),
+                        r->own->frame);
+        return;
+    }
+    x->acknowledged = true;
     if (x->answered)
         check_id(r, (uint32_t)fcvi_DH_REV1_VI_MSG_ID(r->far->dh));
     check_repeated(r);

@@ -4,8 +4,9 @@
 bool mon_rev1_knows_all(const struct judged_frame *s)
 {
     const struct fcvi_monitor *m = s->m;
+    const bool nothing_ended = m->voided < m->rev1_first; /* logins before the first IU ended nothing */
     return (m->config.trust & FCVI_TRUST_START) != 0 && m->whole && m->last_gap == 0 && !m->veiled &&
-           m->voided == 0 && !m->rev1_blind && m->rev1_exchanges.evicted == 0 && m->rev1_ends.evicted == 0;
+           nothing_ended && !m->rev1_blind && m->rev1_exchanges.evicted == 0 && m->rev1_ends.evicted == 0;
 }
 
 bool mon_rev1_far_good(const struct r1_judged_frame *r)
