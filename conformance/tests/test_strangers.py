@@ -49,6 +49,13 @@ def test_who_takes_two_megabytes_by_one_window_a_step_is_not_accused() -> None:
     assert verdict("vitcp", settings, 1477, "TCP.3.1.n/largest/send") is Verdict.PASS
 
 
+@pytest.mark.parametrize("seed", range(1336, 1340))
+def test_whose_large_segments_do_not_fit_the_window_is_not_accused(seed: int) -> None:
+    """Each window lets a part of a segment go, and what it lets go is under way for up to 0.2 s."""
+    settings = ["segment=65495", "told=0", "sent=200000", "heard=0"]
+    assert verdict("vitcp", settings, seed, "TCP.3.1.n/largest/rdma-write") is Verdict.PASS
+
+
 @pytest.mark.parametrize("variant", ["TCP.4.3.b/opened-and-closed", "TCP.3.1.u/dut-server/ipv4/rd/send/one/ack/after-reset"])
 def test_whose_timer_of_incoming_ends_a_request_that_waited_too_long_is_not_accused(variant: str) -> None:
     """Calls and answers are under way for longer than the timer (V81)."""

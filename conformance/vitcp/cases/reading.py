@@ -74,8 +74,8 @@ def _let_in(t: Scenario, link: Link, asked: list[int]) -> None:
     def used() -> bool:
         return answered() or wants_more(stream)
 
-    while not answered() and stream.received > before:  # what goes on coming is not absent
-        before = stream.received
+    while not answered() and stream.arrived > before:  # what goes on coming is not absent
+        before = stream.arrived
         t.tester.grant(stream, A_LITTLE)
         t.owed(used)
 

@@ -82,8 +82,8 @@ def ends_under_way(t: Scenario) -> None:
 def _let_out(t: Scenario, link: Link) -> None:
     """Take what the window has held back, a little at a time, as long as it goes on coming."""
     stream, before = link.stream, -1
-    while not stream.over and stream.received > before:
-        before = stream.received
+    while not stream.over and stream.arrived > before:
+        before = stream.arrived
         t.tester.grant(stream, A_LITTLE)
         t.owed(lambda: stream.over or wants_more(stream))
 

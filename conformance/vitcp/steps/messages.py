@@ -293,6 +293,7 @@ def message(
     def come() -> bool:
         if wants_more(link.stream):
             t.tester.grant(link.stream, A_LITTLE)
+            t.settle()  # when the DUT does something next is told anew
         return len(found) > link.taken and (found[link.taken].ended or (
             len(found[link.taken].payload) >= size and link.taken + 1 < len(found)
         ))
@@ -300,8 +301,8 @@ def message(
     if not t.until(come, t.nop_bound_us):
         one_at_a_time(link)
         before = -1
-        while not come() and link.stream.received > before:  # what goes on coming is not absent
-            before = link.stream.received
+        while not come() and link.stream.arrived > before:  # what goes on coming is not absent
+            before = link.stream.arrived
             t.owed(come)
     now = found[link.taken] if len(found) > link.taken else None
     name = wire.NAMES[kind]

@@ -74,6 +74,11 @@ class Stream:
         """Whether nothing can be sent on it: one side has closed, or it was never open."""
         return bool(self.closed) or self.ended == "reset" or not self.opened
 
+    @property
+    def arrived(self) -> int:
+        """Bytes of the DUT, those of a PDU that is not whole among them."""
+        return self.received + len(self.rest)
+
     def pieces(self, data: bytes) -> list[bytes]:
         """How the bytes of one PDU are divided."""
         if self.cut == "bytes":
