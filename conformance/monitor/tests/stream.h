@@ -101,8 +101,8 @@ static inline struct made *frame(struct stream *s, uint8_t r_ctl, uint32_t from,
 
 /* An FC-VI frame with a Device_Header of 16 or 32 bytes. */
 /* PLOGI (03h), LOGO (05h), or the LS_ACC (02h) to one. */
-static inline struct made *els(struct stream *s, uint8_t command, uint32_t from, uint32_t to, bool reply,
-                               uint16_t ox_id)
+static inline struct made *login_els(struct stream *s, uint8_t command, uint32_t from, uint32_t to,
+                                     bool reply, uint16_t ox_id)
 {
     struct made *f = frame(s, reply ? 0x23 : 0x22, from, to, 0x01,
                            reply ? CONTEXT | LAST | END : FIRST | END | INITIATIVE, ox_id, 116);

@@ -682,8 +682,8 @@ END_TEST
 START_TEST(setups_need_login_parameters)
 {
     struct stream s = stream();
-    els(&s, 0x03, A, B, false, 0x5001);
-    struct made *acc = els(&s, 0x02, B, A, true, 0x5001);
+    login_els(&s, 0x03, A, B, false, 0x5001);
+    struct made *acc = login_els(&s, 0x02, B, A, true, 0x5001);
     request(&s, 0x1001, 7, HA, B, false);
     expect(&s, WHOLE, NULL, 0, "a setup after a login");
     put(acc->bytes, 32, 4, 0x80000000);
@@ -691,8 +691,8 @@ START_TEST(setups_need_login_parameters)
     put(acc->bytes, 32, 4, 0x00020000);
     expect(&s, WHOLE, "FCVI-5.6-11", 3, "a setup towards a port without C");
     s = stream();
-    els(&s, 0x03, A, B, false, 0x5001);
-    els(&s, 0x02, B, A, true, 0x5001);
+    login_els(&s, 0x03, A, B, false, 0x5001);
+    login_els(&s, 0x02, B, A, true, 0x5001);
     put(s.frame[0].bytes, 32, 4, 0x80000000);
     setup(&s, 0x1001, 7, HA, HB, 1);
     struct verdict v;
@@ -710,8 +710,8 @@ END_TEST
 START_TEST(frames_fit_the_receiver)
 {
     struct stream s = stream();
-    els(&s, 0x03, A, B, false, 0x5001);
-    struct made *acc = els(&s, 0x02, B, A, true, 0x5001);
+    login_els(&s, 0x03, A, B, false, 0x5001);
+    struct made *acc = login_els(&s, 0x02, B, A, true, 0x5001);
     put(acc->bytes, 24 + 4 + 4, 4, 0x80020000 | 256); /* common; 32 + 340 bytes do not fit */
     request(&s, 0x1001, 7, HA, B, false);
     expect(&s, WHOLE, "FCVI-5.8.1-01", 3, "a Data_Field longer than the login allows");
@@ -828,16 +828,16 @@ START_TEST(no_message_after_a_logout)
 {
     struct stream s = stream();
     setup(&s, 0x1001, 7, HA, HB, 1);
-    els(&s, 0x05, B, A, false, 0x5001);
+    login_els(&s, 0x05, B, A, false, 0x5001);
     send_one(&s, A, 0x1002, HB, 1, LAST); /* A has not heard of it yet */
     expect(&s, WHOLE, NULL, 0, "a Message that crosses a LOGO");
-    els(&s, 0x02, A, B, true, 0x5001);
+    login_els(&s, 0x02, A, B, true, 0x5001);
     send_one(&s, A, 0x1003, HB, 2, LAST);
     expect(&s, WHOLE, "FCVI-7.7.1-05", 8, "a Message after the sender accepted a LOGO");
     expect(&s, 0, NULL, 0, "a Message after a LOGO, where a PLOGI may be missing");
     s.count--;
-    els(&s, 0x03, A, B, false, 0x5002);
-    els(&s, 0x02, B, A, true, 0x5002);
+    login_els(&s, 0x03, A, B, false, 0x5002);
+    login_els(&s, 0x02, B, A, true, 0x5002);
     setup(&s, 0x1003, 7, HA, HB, 1);
     expect(&s, WHOLE, NULL, 0, "a setup after another login, with the same identifiers");
 }
@@ -849,10 +849,10 @@ START_TEST(logouts_may_cross_logins_that_were_not_seen)
 {
     struct stream s = stream();
     s.r_a_tov_us = 1000000;
-    struct made *plogi = els(&s, 0x03, A, B, false, 0x5001);
-    els(&s, 0x02, B, A, true, 0x5001);
-    els(&s, 0x05, B, A, false, 0x5002);
-    els(&s, 0x02, A, B, true, 0x5002);
+    struct made *plogi = login_els(&s, 0x03, A, B, false, 0x5001);
+    login_els(&s, 0x02, B, A, true, 0x5001);
+    login_els(&s, 0x05, B, A, false, 0x5002);
+    login_els(&s, 0x02, A, B, true, 0x5002);
     request(&s, 0x1001, 7, HA, B, false);
     expect(&s, WHOLE, NULL, 0, "a setup after a PLOGI and the LOGO that overtook its ACC");
     plogi->crc = FCVI_CRC_BAD;

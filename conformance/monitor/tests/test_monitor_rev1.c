@@ -428,22 +428,22 @@ END_TEST
 START_TEST(a_login_before_every_iu_ends_nothing)
 {
     struct stream s = {.sof_i = FCVI_SOF_I3, .sof_n = FCVI_SOF_N3};
-    els(&s, 0x03, A, B, false, 0x5001);
-    els(&s, 0x02, B, A, true, 0x5001);
+    login_els(&s, 0x03, A, B, false, 0x5001);
+    login_els(&s, 0x02, B, A, true, 0x5001);
     setup1(&s, RECEPTION);
     expect1(&s, NULL, 0, "a setup behind a login");
     remove_frame(&s, 3);
     s.count = 3;
     expect1(&s, "REV1-5.3-02", 3, "RESP1 without a request, behind a login");
-    els(&s, 0x03, A, B, false, 0x5002);
-    els(&s, 0x02, B, A, true, 0x5002);
+    login_els(&s, 0x03, A, B, false, 0x5002);
+    login_els(&s, 0x02, B, A, true, 0x5002);
     response(&s, 8, 2, 0);
     remove_frame(&s, 3);
     expect1(&s, "FCVI-6.3.1-01", 5, "a response without a request, behind two logins");
     setup1(&s, RECEPTION);
     remove_frame(&s, 5);
-    els(&s, 0x03, A, B, false, 0x5003);
-    els(&s, 0x02, B, A, true, 0x5003);
+    login_els(&s, 0x03, A, B, false, 0x5003);
+    login_els(&s, 0x02, B, A, true, 0x5003);
     response(&s, 8, 2, 0);
     expect1(&s, NULL, 0, "a response behind a login that ended what was before");
 }
