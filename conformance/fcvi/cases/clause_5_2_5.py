@@ -9,13 +9,10 @@ from fcvi.fc.message import Message, frames_of, send_frames
 from fcvi.fc.scenario import Scenario
 
 from .clause_6_requests import originate
-from conformance.fcvi.steps.connection import (
-    CLIENT, REGISTRY, SERVER, disconnect_and_answer, expect_disconnect_resp, send_disconnect_rqst,
-)  # fmt: skip
-from conformance.fcvi.steps.message_checks import answer, read_header, respond
+from conformance.fcvi.steps.connection import REGISTRY
+from conformance.fcvi.steps.message_checks import read_header, respond
 from conformance.fcvi.steps.messages import (
     RR,
-    deliver,
     expect_connected,
     expect_good,
     expect_response,
@@ -31,7 +28,6 @@ from conformance.fcvi.steps.messages import (
 
 PART_OF_REPORT = 7
 
-_BELOW_ZERO = 0xFFFD  # then FFFEh, and zero: FFFFh is no X_ID (FC-FS)
 _BOTH = "rdma_read and rdma_write and (client or server)"
 
 
@@ -119,60 +115,6 @@ def crossing_sends(t: Scenario) -> None:
         expect_good(t, setup.vi, "send", "FCVI-5.2.5-01")
         t.require(memory(t, buffer) == data, "FCVI-5.2.5-01", "the tester's Send was not placed", "other bytes", "the data")
     t.control("Messages with equal FCVI_MSG_IDs went both ways")
-
-
-@case(
-    REGISTRY,
-    "5.8.1.rx-id",
-    "Any RX_ID of a responder, or none",
-    clause="5.8.1",
-    requirements=["FCVI-5.8.1-01", "FCVI-8.2-b1", "FCVI-6.3.1-01", "FCVI-6.5.1-01", "FCVI-6.7.1-02", "FCVI-8.1-03"],
-    tags=["setup", "message"],
-    applies="client or server",
-    variants=variants(levels=("reliable-delivery",), ops=("rdma-read",), classes=(3, 2), choices=[("reliable-delivery", {})])
-    + variants(levels=("reliable-reception",), ops=("send", "rdma-write", "rdma-read"), classes=(3, 2),
-               choices=[("", {}), ("around-zero", {"first": _BELOW_ZERO})]),
-)  # fmt: skip
-def any_rx_id(t: Scenario) -> None:
-    """The tester answers with RX_ID FFFFh in every Exchange that the DUT begins: it need not use RX_IDs (FC-FS). OX_ID names the
-    Exchange, so the setup, the responses to Messages and that to a Disconnect are taken all the same. So they are with the
-    highest RX_ID and with zero.
-    """
-    t.tester.uses_rx_ids = "first" in t.params
-    t.tester.next_rx_id = int(t.params.get("first", 0))
-    setup = open_connection(t)
-    for number in range(1, 5):
-        taken, _ = originate(t, setup, number, 300)
-        answer(t, setup, taken)
-        expect_good(t, setup.vi, "send", "FCVI-5.8.1-01", length=300)
-    expect_connected(t, setup, "FCVI-5.8.1-01", "with answers that have such an RX_ID")
-    t.control("Messages whose answers had such an RX_ID completed")
-    disconnect_and_answer(t, setup)
-
-
-@case(
-    REGISTRY,
-    "5.8.1.ox-id",
-    "Any OX_ID of an originator",
-    clause="5.8.1",
-    requirements=["FCVI-5.8.1-01", "FCVI-5.4-01", "FCVI-6.2.1-01", "FCVI-6.3.1-01", "FCVI-6.13.1-01"],
-    tags=["setup", "message"],
-    applies="client or server",
-    variants=variants(levels=("reliable-delivery", "reliable-reception"), classes=(3, 2), roles=(CLIENT, SERVER)),
-)
-def any_ox_id(t: Scenario) -> None:
-    """The Exchanges of the tester have the highest OX_IDs and then zero: a request for a connection, Messages and a Disconnect."""
-    t.tester.next_ox_id = _BELOW_ZERO
-    setup = open_connection(t)
-    for number in range(1, 5):
-        data, buffer = t.rng.randbytes(300), register(t, 300)
-        post(t, setup.vi, "recv", buffer)
-        deliver(t, setup, Message("send", number, data))
-        expect_good(t, setup.vi, "recv", "FCVI-5.8.1-01", length=300)
-        t.require(memory(t, buffer) == data, "FCVI-6.2.1-01", "a Send was not placed", "other bytes", "its data")
-    t.control("Messages with such OX_IDs arrived")
-    exchange = send_disconnect_rqst(t, handle=setup.dut_handle, connection_id=0, abort=0)
-    expect_disconnect_resp(t, exchange, connection_id=0, abort=0, handle=setup.tester_handle)
 
 
 _UNRELIABLE: dict[str, Any] = {"role": "any", "op": "send", "attributes": {"FCVI_RELIABILITY_LVL": 1}}

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
 from . import codec, notation
-from .codes import R_CTL
+from .codes import R_CTL, TYPE
 
 Value = Union[int, bytes]
 
 UNASSIGNED = 0xFFFFFFFF  # FCVI_HANDLE or FCVI_CONNECTION_ID not known (5.9.2, 5.9.10)
 X_ID_UNASSIGNED = 0xFFFF
-FC_VI = 0x58  # TYPE (5.8.3)
+FC_VI = TYPE.FC_VI  # 5.8.3
 SOF = {2: (0x2D, 0x35), 3: (0x2E, 0x36)}  # (first, other) frame of a Sequence, by class
 EOF_N, EOF_T = 0x41, 0x42
 HEADER = 24

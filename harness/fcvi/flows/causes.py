@@ -21,7 +21,7 @@ from .setups import parts, setup
 from .silence import OF_ALL, asks_in_vain, heard, keep_alives, limit_us, services, silence
 from .scan import NONE
 from .strays import wrong_handles
-from .names import REASONS
+from .names import FC_VI, REASONS
 from .table import Flow, Step, Table, given_up
 from .units import duration
 from .words import reasons, status
@@ -591,13 +591,10 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
 def _is_of_unseen(table: Table, abts: Step) -> bool:
     """Whether no frame of its Exchange is in the capture. The frames of other FC-4s are not kept: it may be of theirs."""
     kinds = table.scan.tally.type
-    if any(kinds[kind] for kind in range(256) if kind not in OF_ALL and kind != _FC_VI):
+    if any(kinds[kind] for kind in range(256) if kind not in OF_ALL and kind != FC_VI):
         return False
     before = [s for s in table.events if s.is_of(abts) and s.number < abts.number]
     return not before or before[-1].by_responder  # whose answer ended it
-
-
-_FC_VI = 0x58
 
 
 def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, dict[str, int]], lost: list[Step],

@@ -15,6 +15,7 @@ from fcvi.capture.limits import Limits
 from fcvi.capture.reader import CaptureError, Reader, Record
 from fcvi.capture.scan import ANYBODY, Order, Shift
 
+from .names import FC_VI
 from .units import duration
 
 _MOST = 200_000  # records that are looked at
@@ -77,7 +78,7 @@ def _entry(place: int, record: Record) -> Optional[Entry]:
     data = record.data
     r_ctl = data[0]
     kind = phase = unique = -1
-    if data[8] == 0x58 and r_ctl < 0x40 and len(data) >= 40 and (turn := _TURNS.get(data[28])) is not None:
+    if data[8] == FC_VI and r_ctl < 0x40 and len(data) >= 40 and (turn := _TURNS.get(data[28])) is not None:
         is_short = data[13] & 3 == 1  # of Rev 1.0, but for two Responses: without FCVI_CONNECTION_ID, and with another 1Ah
         kind, phase = (2, 1) if is_short and data[28] == 0x1A else turn
         unique = int.from_bytes(data[32:36] if kind == _MESSAGES else b"" if is_short else data[52:56], "big")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _fcvi import ffi, lib
 
+FC_VI = int(lib.FCVI_TYPE_FC_VI)  # TYPE (5.8.3)
 IU = {
     opcode: str(ffi.string(lib.fcvi_iu_name(iu)), "ascii").removeprefix("FCVI_")
     for opcode in range(256) if (iu := lib.fcvi_iu_of_opcode(opcode)) != lib.FCVI_IU_NONE

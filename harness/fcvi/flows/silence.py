@@ -6,6 +6,7 @@ from typing import Iterator, Optional
 
 from .cause import POSSIBLE, PROBABLE, R_A_TOV_US, STRONG, WEAK, Cause, Claim
 from .claims import absent, no_login, none_answered, quiet, unanswered
+from .names import FC_VI
 from .pauses import waited_us
 from .scan import FAILED
 from .table import Flow, Step, Table
@@ -121,7 +122,7 @@ _REFUSALS = ("LS_RJT", "P_RJT", "F_RJT")
 def services(table: Table, flows: list[Flow]) -> Iterator[Cause]:
     """Link services that came to nothing, of ports that speak FC-VI by what is seen of them: no Connection is asked for without."""
     kinds = table.scan.tally.type
-    ours = any(s.name == "PRLI" and s.what.get("type") == 0x58 for s in table.events)
+    ours = any(s.name == "PRLI" and s.what.get("type") == FC_VI for s in table.events)
     if not (flows or ours) and any(kinds[kind] for kind in range(256) if kind not in OF_ALL):
         return  # a capture of other FC-4s
     for cause in (*_fabric_logins(table, flows), *_logins(table, flows), *_addresses(table, flows), *_processes(table, flows)):
@@ -226,7 +227,7 @@ def _processes(table: Table, flows: list[Flow]) -> Iterator[Cause]:
     """PRLI for FC-VI, which the standard of 2007 does not ask for, and some ports do."""
     for asked in _groups(table, "PRLI"):
         first = asked[0]
-        if first.what.get("type") != 0x58:
+        if first.what.get("type") != FC_VI:
             continue
         accepted, refused = _answer_to(table, asked, by=first.target, to=first.sender)
         who = f"{first.sender:06X} to {first.target:06X} for TYPE 58h"

@@ -10,7 +10,7 @@ from fcvi.capture.limits import Limits
 
 from . import edition, fip, notices, words
 from . import scan as why
-from .names import IU
+from .names import FC_VI, IU
 from .scan import NONE, Scan
 
 TYPE_CHECKING = False
@@ -337,7 +337,7 @@ class Table:
             step = self._step("damaged frame", data, {"R_CTL": f"{r_ctl:02X}h", "TYPE": f"{kind:02X}h"})
             self._event(step)
             return step
-        if kind == 0x58 and at is not None and r_ctl < 0x40:
+        if kind == FC_VI and at is not None and r_ctl < 0x40:
             if self.scan.why & why.REV1 and data[13] & 3 == _DH16 and len(data) >= at + edition.HEADER:
                 return self._iu_of_1999(network, data, at)
             return self._iu(network, data, at)
@@ -437,7 +437,7 @@ class Table:
                 self.unasked.append(step)
             if name == "LS_RJT" and len(data) >= 32:
                 step.what["reason"], step.what["explanation"] = data[29], data[30]
-            if name == "LS_ACC" and asked == "PRLI" and len(data) > 30 and data[28] == 0x58:
+            if name == "LS_ACC" and asked == "PRLI" and len(data) > 30 and data[28] == FC_VI:
                 step.what["response"] = data[30] & 15
             if name == "LS_ACC" and asked in ("PLOGI", "PDISC", "FLOGI", "FDISC"):
                 self._login(network, step, data, asked)
