@@ -277,10 +277,12 @@ def _parameters(table: Table, flow: Flow, shown: list[Step], words: str) -> Caus
 def _login(table: Table, flow: Flow) -> Iterator[Cause]:
     if flow.ended == "lost by link event":
         out = flow.named("FIP Clear Virtual Links")[-1]
+        sides = [side for side in (0, 1) if flow.ids[side] in out.what["ports"]]
+        whose = " or ".join(f"{flow.ids[side]:06X}" for side in sides)
         text = (f"The FCF cleared the virtual link of {out.what['words']} by FIP: the login ended, and the Connection with it "
-                "(7.7.1). No frame of the Connection follows.")  # fmt: skip
+                f"(7.7.1). No frame of {whose} follows on it.")  # fmt: skip
         yield Cause(("login-lost",), PROVEN, text, "the log of the FCF: why it cleared the link", [out],
-                    claims=[quiet(table, flow, out)])  # fmt: skip
+                    claims=[quiet(table, flow, out, *sides)])  # fmt: skip
         return
     change = _change(table, flow)
     logout = flow.named(*_LOGOUTS)[-1:] if flow.ended == "lost by logout" else []
@@ -320,10 +322,12 @@ def _logout(table: Table, flow: Flow, out: Step) -> Cause:
         text = (f"{fresh[0].target:06X} logged in to the Fabric anew, and {out.sender:06X} sent {out.name}: the login ended, and "
                 f"with it the {what} (7.7).")  # fmt: skip
     side = flow.ids.index(out.sender)
-    told = next((s for s in table.events if s.name == "LS_ACC" and s.is_of(out) and s.number > out.number), out)
+    claims = [not_rejected(table, out), quiet(table, flow, out, side)]
+    if out.name not in ("LOGO", "PRLO") and not asks_in_vain(table, flow, 1 - side):
+        told = next((s for s in table.events if s.name == "LS_ACC" and s.is_of(out) and s.number > out.number), out)
+        claims.append(quiet(table, flow, told, 1 - side))  # until it answers, frames of the other may cross
     return Cause(("login-lost",), PROVEN, text, f"the log of {fresh[0].target if fresh else out.sender:06X}: why it logged "
-                 f"{'in anew' if fresh else 'out'}", [*fresh[:1], out], by,  # until it answers, frames of the other may cross
-                 claims=[not_rejected(table, out), quiet(table, flow, out, side), quiet(table, flow, told, 1 - side)])  # fmt: skip
+                 f"{'in anew' if fresh else 'out'}", [*fresh[:1], out], by, claims=claims)  # fmt: skip
 
 
 def _change(table: Table, flow: Flow) -> Optional[Cause]:

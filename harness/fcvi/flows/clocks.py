@@ -272,7 +272,8 @@ def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -
     entries = _ordered(clocks, entries, pairs, late, lag_us)
     if clocks.order.shifts:
         pairs = _pairs(entries)
-    entries = _leaps(clocks, entries, pairs, pause_us, wait_us)
     if not clocks.order.shifts:
-        _two_taps(clocks, pairs)
+        _two_taps(clocks, pairs)  # a clock that was set forward puts no answer before its question
+    if not clocks.order.shifts:
+        _leaps(clocks, entries, pairs, pause_us, wait_us)
     return clocks

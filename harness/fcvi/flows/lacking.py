@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from .scan import AGAIN, FAILED, GAP, LATE, LATE_MSG, SKIP, UNASKED
-from .silence import limit_us
+from .silence import limit_us, wait_us
 from .table import Flow, Step, Table
 
 _TURNS = ("CONNECT_RQST", "CONNECT_RESP1", "CONNECT_RESP2", "CONNECT_RESP3")
@@ -65,11 +65,14 @@ class Lacking:
             self._note(*answers)  # of a port of which no frame is here, and which asked
         for rqst in (s for s in flow.steps if s.name in _TURNS):
             turn = _TURNS.index(rqst.name)
-            if turn >= 2 and not any(s.is_of(rqst) and s.name == _TURNS[turn - 1] for s in flow.steps):
-                self._note(rqst.number)  # nobody goes on without the turn before, unless its frame begins the capture
+            before = [s for s in flow.steps if s.is_of(rqst) and s.name in _TURNS[:turn]]
+            if turn >= 2 and not any(s.name == _TURNS[turn - 1] for s in before) and (before or self._had_time(table, rqst)):
+                self._note(rqst.number)  # nobody goes on without the turn before, which may be older than the capture
         asks = flow.named("CONNECT_RQST", "CONNECT_RESP1")
-        if asks and (c.way[0].frames or c.way[1].frames) and not flow.named(flow.confirmation):
-            self._note(asks[0].number)  # who asked sends Messages only when FCVI_CONNECT_RESP3 came, and the other behind it (8.2)
+        is_over = asks and flow.last_us - asks[0].time_us > wait_us(table)
+        went_on = asks and (c.way[1].frames or (c.way[0].frames and is_over))
+        if went_on and not flow.named(flow.confirmation) and not any(s.is_of(rqst) for s in flow.named("ABTS") for rqst in asks):
+            self._note(asks[0].number)  # the responder sends Messages behind FCVI_CONNECT_RESP3; who waits for it aborts (8.5.3)
         if flow.setup_seen and (unasked := [s for s in flow.steps if s.what.get("why", 0) & UNASKED]):
             self._note(unasked[0].number, len(unasked))
         goes_on = flow.ended in _WELL and not flow.reason and not flow.named("ABTS") and flow.level != 1 and not any(
@@ -83,6 +86,11 @@ class Lacking:
             for step in flow.steps:
                 if step.what.get("why", 0) & (GAP | SKIP) and was_taken(table, flow, step) and not came_late(flow, step):
                     self._note(step.number)
+
+    @staticmethod
+    def _had_time(table: Table, step: Step) -> bool:
+        """Whether what a frame goes on with had come while the capture ran."""
+        return step.time_us - table.begin_us > wait_us(table)
 
     @staticmethod
     def _answers(table: Table, flow: Flow, side: int) -> tuple[int, ...]:

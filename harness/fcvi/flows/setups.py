@@ -30,10 +30,11 @@ def parts(table: Table, flow: Flow) -> Iterator[Cause]:
         else:
             text += f", in {duration(waited)}: it was lost before the capture point, or its sender fell silent."
         yield Cause((lost,) if aborts else (lost, "port-silent"), STRONG if aborts else POSSIBLE, text, "a capture at its sender",
-                    [step, *aborts[:1]], claims=[absent(flow, step, _NEXT[name])])  # fmt: skip
+                    [step, *aborts[:1]], claims=[absent(flow, step, *_BEHIND[name])])  # fmt: skip
 
 
-_NEXT = {"CONNECT_RQST": "CONNECT_RESP1", "CONNECT_RESP1": "CONNECT_RESP2"}
+_BEHIND = {"CONNECT_RQST": ("CONNECT_RESP1", "CONNECT_RESP1 in part", "CONNECT_RESP2", "CONNECT_RESP3"),
+           "CONNECT_RESP1": ("CONNECT_RESP2", "CONNECT_RESP3")}  # fmt: skip
 
 
 def setup(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -175,22 +176,33 @@ def _says_nothing(table: Table, port: int, since: Step) -> bool:
     return all(quiet(table, flow, since, flow.ids.index(port)).holds() for flow in table.flows.values() if port in flow.ids)
 
 
-def _waited_out(table: Table, flow: Flow, resp1: Step, gone: Step, rejected: Optional[Step]) -> bool:
-    """Whether a responder disconnects when its time for FCVI_CONNECT_RESP2 is over, two times R_A_TOV, and nothing shows that it
-    was connected: it sent no Message, and took the ABTS for one of an Exchange that goes on."""
-    if rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) in _NO_SUCH_EXCHANGE:
-        return False
-    due_us = limit_us(table)
+def _knows_no_exchange(rejected: Optional[Step]) -> bool:
+    """Whether BA_RJT says that there is no such Exchange."""
+    return rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) in _NO_SUCH_EXCHANGE
+
+
+def _takes_it_for_set_up(table: Table, flow: Flow, rqst: Step, resp1: Step, rejected: Optional[Step]) -> bool:
+    """Whether a responder shows that it had FCVI_CONNECT_RESP2: by a Message or an answer to one, as its Exchange is over, or by
+    a Disconnect of its own while it would still wait. One behind the Disconnect of the requester shows nothing: that one told it
+    of a Connection (C.5.9.2)."""
     side = flow.ids.index(resp1.sender)
-    return not table.scan.at(flow.index).way[side].frames and 0.9 * due_us <= gone.time_us - resp1.time_us <= 1.2 * due_us
+    if table.scan.at(flow.index).way[side].frames or _knows_no_exchange(rejected):
+        return True
+    told = next((s.number for s in flow.named("DISCONNECT_RQST") if s.sender == rqst.sender), None)
+    return any(s.sender == rqst.target and not s.what.get("setup_abort") and (told is None or s.number < told)
+               and s.time_us - resp1.time_us < 0.9 * limit_us(table) for s in flow.named("DISCONNECT_RQST"))  # fmt: skip
 
 
 def _no_resp3(table: Table, flow: Flow, rqst: Step, resp1: Step, rejected: Optional[Step], shown: list[Step]) -> Iterator[Cause]:
-    """FCVI_CONNECT_RESP2 passed, no FCVI_CONNECT_RESP3 did, and the responder disconnects without CONN_SETUP_ABORT."""
+    """FCVI_CONNECT_RESP2 passed, no FCVI_CONNECT_RESP3 did, and the responder disconnects without CONN_SETUP_ABORT, as one may
+    that gave the setup up."""
     gone = next((s for s in flow.named("DISCONNECT_RQST") if s.sender == rqst.target and not s.what.get("setup_abort")), None)
-    if gone is None or not _waited_out(table, flow, resp1, gone, rejected):
+    if gone is None or _takes_it_for_set_up(table, flow, rqst, resp1, rejected):
         return
-    text = (f"The responder disconnects {duration(gone.time_us - resp1.time_us)} after its FCVI_CONNECT_RESP1, when one gives up "
+    behind = gone.time_us - resp1.time_us
+    if behind < 0.9 * limit_us(table):
+        return
+    text = (f"The responder disconnects {duration(behind)} after its FCVI_CONNECT_RESP1, when one has given up "
             "that has no FCVI_CONNECT_RESP2 (8.5.2 c), and it sent no Message: FCVI_CONNECT_RESP2 was lost after the capture "
             "point. It does not set CONN_SETUP_ABORT; had it been connected, FCVI_CONNECT_RESP3 was lost.")  # fmt: skip
     yield Cause(("lost-resp2", "lost-resp3"), PROBABLE, text, "a capture at the responder", [*shown, gone],
@@ -221,7 +233,7 @@ def _attempt(table: Table, flow: Flow, rqst: Step, abts: Step, parts: list[Step]
             text += f" The answer to the ABTS itself took {duration(back)}, so the path is short and the application was slow."
             yield Cause(("slow-accept", "timeout-too-short"), STRONG, text, "the responder's application log", shown)
     elif resp1 is None:
-        if rejected is not None and (rejected.what.get("reason"), rejected.what.get("explanation")) in _NO_SUCH_EXCHANGE:
+        if rejected is not None and _knows_no_exchange(rejected):
             text = (f"BA_RJT says that the responder knows no such Exchange, {reasons(rejected)}: the request did not arrive, and "
                     "was lost after the capture point.")  # fmt: skip
             yield Cause(("lost-request",), STRONG, text, "a capture at the responder", [*shown, rejected])
@@ -267,13 +279,14 @@ def _attempt(table: Table, flow: Flow, rqst: Step, abts: Step, parts: list[Step]
                         [*shown, gone[0]])  # fmt: skip
         elif undecided := list(_no_resp3(table, flow, rqst, resp1, rejected, shown)):
             yield from undecided
-        elif gone or any(s.sender == rqst.target and "_RQST" in s.name for s in flow.steps if s is not rqst):
+        elif _takes_it_for_set_up(table, flow, rqst, resp1, rejected):
             yield Cause(("lost-resp3",), STRONG, "The responder took the Connection for set up, so it had FCVI_CONNECT_RESP2: "
                         "its FCVI_CONNECT_RESP3 was lost before the capture point.", "a capture at the responder",
                         shown + gone[:1])  # fmt: skip
         else:
-            yield Cause(("lost-resp3", "lost-resp2"), POSSIBLE, "FCVI_CONNECT_RESP2 was lost after the capture point, or "
-                        "FCVI_CONNECT_RESP3 before it.", "a capture at the responder", shown)  # fmt: skip
+            yield Cause(("lost-resp2", "lost-resp3"), POSSIBLE, "FCVI_CONNECT_RESP2 was lost after the capture point, or "
+                        "FCVI_CONNECT_RESP3 before it: no frame of the responder shows whether it was connected.",
+                        "a capture at the responder", [*shown, *gone[:1]])  # fmt: skip
     else:
         yield Cause(("lost-resp3",), STRONG, "FCVI_CONNECT_RESP3 passed the capture point, yet the requester aborted the setup "
                     "for want of it: it was lost after the capture point.", "a capture at the requester", shown)  # fmt: skip

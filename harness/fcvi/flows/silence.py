@@ -21,10 +21,14 @@ _SETUPS = {
 }
 
 
+def wait_us(table: Table) -> int:
+    """FCVI_ULP_TIMEOUT, which is R_A_TOV (8.3)."""
+    return table.r_a_tov_us or R_A_TOV_US
+
+
 def limit_us(table: Table) -> int:
-    """No answer takes longer, and no requester waits so long without a word: FCVI_ULP_TIMEOUT is R_A_TOV (8.3), and an ABTS
-    needs as long again."""
-    return 2 * (table.r_a_tov_us or R_A_TOV_US)
+    """No answer takes longer, and no requester waits so long without a word: an ABTS needs as long again."""
+    return 2 * wait_us(table)
 
 
 def heard(table: Table) -> set[int]:

@@ -24,6 +24,7 @@ _CONTROL = why.CONTROL | why.DAMAGED
 MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connection
 _MOST_EVENTS = 4000  # of all ports together
 _PARTS = 4096  # connect IUs under way at once
+_REORDERED_US = 1_000_000  # frames of an IU are no farther apart
 _RECENT, _RECENT_US = 256, 200_000  # control frames that are known again, and for how long
 _ELS = {
     0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x50: "PDISC", 0x51: "FDISC",
@@ -242,6 +243,8 @@ class Table:
     def _record(self) -> None:
         scan = self.scan
         bits, time_us, step, flow = scan.why & ~why.REV1, scan.time_us, None, None
+        if self.begin_us < 0:
+            self.begin_us = time_us
         if bits & why.FIP:
             self._fip(scan.data(), *scan.ends)
             bits = 0
@@ -264,8 +267,6 @@ class Table:
             self._found(flow if flow is not None else self._of_step(step))
         if time_us > self.last_us:
             self.last_us = time_us
-        if self.begin_us < 0:
-            self.begin_us = time_us
 
     def _was_there(self, data: bytes, time_us: int) -> bool:
         """Whether a control frame repeats one byte by byte that came just before, which no port does: it was captured twice."""
@@ -626,6 +627,7 @@ class Table:
         offset, ends = number(data, 20, 4), data[9] & 8
         if offset == 0 and ends:
             return step, body
+        step.what["offset"] = offset
         key = (network, step.sender, step.target, step.ox_id, data[12])
         is_begun = key in self._parts
         first, so_far = self._parts.pop(key, (step, b""))
@@ -635,6 +637,10 @@ class Table:
             return step, None
         if ends:
             return first, so_far + body
+        end = self._ends.get(key)  # of one time, or of a Fabric out of order
+        if end is not None and end[0].what["offset"] == len(so_far + body) and step.time_us - end[0].time_us < _REORDERED_US:
+            del self._ends[key]
+            return first, so_far + body + end[1]
         if len(self._parts) < _PARTS and offset + len(body) <= lib.FCVI_ASSEMBLY_ROOM:
             self._parts[key] = (first, so_far + body)
         return first, None
@@ -764,9 +770,9 @@ class Table:
         return max([self.scan.last(flow.index, *sides), *steps])
 
     def _is_cleared(self, flow: Flow) -> bool:
-        """A Clear Virtual Links names one of its ports, and nothing of it follows."""
+        """A Clear Virtual Links names one of its ports, and nothing of that one follows. The other port is not told."""
         for network, step in self.clears:
-            last, last_us = self.last_of(flow)
+            last, last_us = self.last_of(flow, *(side for side in (0, 1) if flow.ids[side] in step.what["ports"]))
             if network in (flow.network, 0) and set(flow.ids) & set(step.what["ports"]) and (
                     flow.first < step.number or flow.first_us <= step.time_us + self.blur_us) and (
                     last <= step.number or last_us <= step.time_us + self.blur_us):  # fmt: skip

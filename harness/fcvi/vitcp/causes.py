@@ -120,8 +120,9 @@ def _of_attempts(attempts: list[dict[str, Any]], rows: list[dict[str, Any]], new
     told: set[tuple[str, str, bool]] = set()
     for a in attempts:
         key = (_host(a["caller"]), a["called"], a["refused"])
-        later = any(_host(row["caller"]) == key[0] and row["called"] == key[1] and row["first_record"] > a["last_record"]
-                    for row in rows)  # fmt: skip
+        # of a refused one the answer is the latest record, and its clock may be another
+        since = a["first_record" if a["refused"] else "last_record"]
+        later = any(_host(row["caller"]) == key[0] and row["called"] == key[1] and row["first_record"] > since for row in rows)
         if a["called"] not in spoken or later or key in told:
             continue
         row = {**a, "connection": -1}

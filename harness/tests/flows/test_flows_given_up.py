@@ -269,7 +269,8 @@ def test_who_was_busy_answers_late(tmp_path: Path) -> None:
 @pytest.mark.parametrize("after, has_said, names", [
     (2.0, False, ("lost-resp2", "lost-resp3")),  # the time of 8.5.2 c is over
     (2.0, None, ("lost-resp2", "lost-resp3")),  # and the requester's ABTS did not come by
-    (2.0, True, ("lost-resp3", "capture-gap")),  # who sends Messages is connected
+    (3.0, False, ("lost-resp2", "lost-resp3")),  # an application may leave at any time behind that
+    (2.0, True, ("lost-resp3",)),  # who sends Messages is connected
     (1.2, False, ("lost-resp3",)),  # too early for 8.5.2 c
 ])  # fmt: skip
 def test_a_responder_whose_time_is_over_lacks_resp2(
@@ -289,6 +290,19 @@ def test_a_responder_whose_time_is_over_lacks_resp2(
     disconnect(t, 1, 0 if has_said is None else _APPLICATION, ident=0, handle=t.handle[0])
     t.chatter(_CHATTER_US)
     assert causes(t, tmp_path)[0].names == names
+
+
+def test_a_disconnect_behind_that_of_the_requester_shows_no_connection(tmp_path: Path) -> None:
+    """FCVI_DISCONNECT_RQST tells a responder that lacks FCVI_CONNECT_RESP2 of a Connection (C.5.9.2): its own is one of a
+    Connection, too."""
+    t = begun()
+    ox = t.setup(2)
+    t.message(0, 64, answered=False)
+    t.abort(0, ox, R_A_TOV_US)
+    disconnect(t, 0, _APPLICATION | _STATUS, 0x40, ident=0, handle=t.handle[1])
+    disconnect(t, 1, _APPLICATION, ident=0, handle=t.handle[0])
+    t.chatter(_CHATTER_US)
+    assert causes(t, tmp_path)[0].names == ("lost-resp2", "lost-resp3")
 
 
 # ---- a clock that was set ----

@@ -12,7 +12,7 @@ from fcvi.flows.cause import Cause
 from fcvi.flows.causes import explain
 from fcvi.flows.table import Flow, Table
 from harness.tests.capture import wrappings as w
-from harness.tests.flows.field import stories
+from harness.tests.flows.field import second, stories
 from harness.tests.flows.field.stories import A, B, OTHERS, R_A_TOV_US, Talk
 
 MINUTE_US = 60_000_000
@@ -230,3 +230,45 @@ def test_a_message_alone_at_the_end_is_no_cause_where_its_response_may_come(us: 
     t.frames = t.frames[-1:]
     speak(t, us)
     assert [c.names for c in told(t, tmp_path / "a.pcap")[0]] == names
+
+
+@pytest.mark.parametrize("gone", range(6))
+def test_a_capture_that_begins_within_a_setup_shows_silence(gone: int, tmp_path: Path) -> None:
+    """What began before the capture is not what a capture lacks."""
+    t = talk()
+    _message(t), speak(t)
+    t.frames = sorted(t.frames, key=lambda s: s.us)[gone:]  # those of the others begin it
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert [c.names[0] for c in causes] == ["lost-response"]
+
+
+@pytest.mark.parametrize("by_fip", [False, True])
+@pytest.mark.parametrize("level", [2, 3])
+def test_who_goes_on_behind_a_logout_has_lost_the_login(level: int, by_fip: bool, tmp_path: Path) -> None:
+    """Of a LOGO to the Fabric, and of a Clear Virtual Links, the other port is not told."""
+    t = talk(level)
+    t.setup(), t.message(0, 64), t.message(1, 64)
+    if by_fip:
+        t.frames.append(stories.Seen(t.now + 10, b"", fip=stories.fip(3, 2, stories.vx_port(A))))
+    else:
+        t.put(stories.link_service(0x05, stories.F_PORT, A, 0x99, b"\0" + A.to_bytes(3, "big") + bytes(8)))
+    t.wait(1000), t.message(1, 64, answered=False), t.chatter(MINUTE_US)
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert [(c.names, c.party) for c in causes] == [(("login-lost",), None if by_fip else A)]
+
+
+@pytest.mark.parametrize("hours", [-24, -1, 1, 24])
+@pytest.mark.parametrize("port", [A, B])
+@pytest.mark.parametrize("name", ["healthy", "lost-response", "lost-frame", "rejected", "lost-request"])
+def test_clocks_far_apart_change_nothing(name: str, port: int, hours: int, tmp_path: Path) -> None:
+    """One tap a direction, whose clocks differ by more than the Connection lives. A clock that was set forward would put no answer
+    before its question."""
+    for seed in range(3):
+        r = Random(f"{name} {seed}")
+        made = stories.healthy(r) if name == "healthy" else stories.CAUSES[name](r)
+        frames = [stories.replace(s, us=s.us + hours * 60 * MINUTE_US) if s.owner == port else s for s in made.frames]
+        path = tmp_path / "c.pcap"
+        path.write_bytes(w.pcap(*stories.records(sorted(frames, key=lambda s: s.us), stories.Wrapping("bare"), Random(1))))
+        found, parties, unknown = second.said(path)
+        assert not set(parties) - set(made.parties), (seed, found)
+        assert not (found or unknown) if name == "healthy" else set(found[0]) & set(made.causes), (seed, found)

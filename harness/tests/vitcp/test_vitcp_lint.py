@@ -340,14 +340,17 @@ def test_a_connection_of_tcp_that_never_was_is_told_where_vitcp_is_spoken(
     assert [(line["cause"], line["party"], line["connection"]) for line in told] == [(cause, "", -1) for cause in causes]
 
 
-def test_an_early_connection_that_was_made_later_is_no_cause(tmp_path: Path) -> None:
-    refused = [(0.1, Packet(0, 2, 0, 0)), (0.2, Packet(1, 20, 0, 1))]
-    assert explained(tmp_path / "c.pcap", refused + spoken(CALLED))[:2] == ([], 0)
-
-
 def behind(frames: list[tuple[float, Packet]], seconds: float = 0.9) -> list[tuple[float, Packet]]:
     """The clock of the tap of the called end is behind."""
     return sorted([(at - seconds * p.direction, p) for at, p in frames], key=lambda f: f[0])
+
+
+@pytest.mark.parametrize("seconds", [-20, 0, 20])
+def test_an_early_connection_that_was_made_later_is_no_cause(seconds: int, tmp_path: Path) -> None:
+    """Whatever the clocks of two taps say."""
+    refused = [(0.1, Packet(0, 2, 0, 0)), (0.2, Packet(1, 20, 0, 1))]
+    frames = [(at + 30, p) for at, p in refused + spoken(CALLED)]
+    assert explained(tmp_path / "c.pcap", behind(frames, seconds))[:2] == ([], 0)
 
 
 @pytest.mark.parametrize("seconds", [0, 0.002, 0.009])
