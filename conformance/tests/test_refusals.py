@@ -15,6 +15,7 @@ from conformance.rev1.book import PROTOCOL as REV1
 from conformance.verbs.book import PROTOCOL as VERBS
 from conformance.vipl.book import PROTOCOL as VIPL
 from conformance.vitcp.book import PROTOCOL as VITCP
+from fcvi.engine.attachment import Dut
 from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.pics import complete
@@ -24,7 +25,10 @@ from fcvi.engine.results import Result
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.engine.target import parse
 
+from harness.tests.independent.test_independent_vipl import inside as provider
+
 from .refusing import Refusal
+from .verbs_inside import model
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MODEL = f"exec:{sys.executable} -m harness.tests.independent.verbs.agent"
@@ -52,11 +56,21 @@ BOOKS = (
 )  # fmt: skip
 
 
+def attached(book: Book) -> Dut:
+    """The device as the command attaches it: those of calls are programs, in real time."""
+    return replace(parse(book.spec), agent=book.agent).attach()
+
+
+def inside(book: Book) -> Dut:
+    """Models of calls in this process, on a virtual clock: nobody waits for what does not come."""
+    return {VIPL: lambda: provider("plain"), VERBS: lambda: model("iwarp", (), None)}.get(book.standard, lambda: attached(book))()
+
+
 class Bench:
     """A device of the book, and a word to its adapter about the call that it is to refuse."""
 
-    def __init__(self, book: Book, seed: int, some: int) -> None:
-        self.dut = replace(parse(book.spec), agent=book.agent).attach()
+    def __init__(self, dut: Dut, book: Book, seed: int, some: int) -> None:
+        self.dut = dut
         self.refusal = Refusal(self.dut)
         self.pixit = self.dut.settled(pixit_for(self.dut.clock))
         self.pics, self.levels = complete(self.dut.pics, "hello"), load_catalogue().levels
@@ -71,10 +85,10 @@ class Bench:
         return run_variant(self.dut, case, variant, self.pics, self.pixit, self.levels, 1)
 
 
-def _accused(book: Book, seed: int, some: int, codes: Callable[[int], Sequence[int]], late: Sequence[bool]) -> list[Any]:
+def _accused(bench: Callable[[], Bench], book: Book, codes: Callable[[int], Sequence[int]], late: Sequence[bool]) -> list[Any]:
     """What came out otherwise than it has to. codes: those to try with the method of a number."""
     with judging_by(book.standard):
-        return _tried(Bench(book, seed, some), book, codes, late)
+        return _tried(bench(), book, codes, late)
 
 
 def _tried(bench: Bench, book: Book, codes: Callable[[int], Sequence[int]], late: Sequence[bool]) -> list[Any]:
@@ -106,12 +120,12 @@ def _in_turn(number: int) -> Sequence[int]:
 
 @pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name)
 def test_a_call_that_is_refused_accuses_nobody(book: Book) -> None:
-    assert _accused(book, 7, book.some, _in_turn, [False]) == []
+    assert _accused(lambda: Bench(attached(book), book, 7, book.some), book, _in_turn, [False]) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "a turn later"])
 @pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.standard.name)
 def test_no_call_of_a_book_may_be_refused_to_the_devices_harm(book: Book, late: bool) -> None:
-    some = 8 * book.some if book.agent or late else 10**6  # what has an agent takes its time
-    assert _accused(book, 1, some, _in_turn, [late]) == []
+    some = 16 * book.some if book.agent or late else 10**6  # a case of calls makes many of them
+    assert _accused(lambda: Bench(inside(book), book, 1, some), book, _in_turn, [late]) == []
