@@ -31,6 +31,7 @@ PROTOCOL = Protocol(
     scenario=later("fcvi.fc.scenario", "Scenario"),
     configuration=later("fcvi.fc.configuration", "configuration"),
     draw=later("fcvi.fc.drawing", "draw"),
+    shortens=True,
     pics=ITEMS,
     pics_rules=later(f"{__package__}.pics_rules", "RULES"),
     attachments=("ref", "exec", "unix", "tcp", "fcoe", "frames"),

@@ -52,6 +52,7 @@ PROTOCOL = Protocol(
     scenario=_scenario,
     configuration=_configuration,
     draw=later("fcvi.fc.drawing", "draw"),
+    shortens=True,
     pics=OF_2007.pics,
     pics_rules=later(f"{__package__}.pics_rules", "RULES"),
     attachments=OF_2007.attachments,

@@ -52,6 +52,10 @@ def crashed(reason: str) -> str:
     return reason.removeprefix(_CRASHED) if reason.startswith(_CRASHED) else ""
 
 
+class Unanswered(DutError):
+    """A call was not answered within a time that depends on R_A_TOV."""
+
+
 class HostError(DutError):
     """The suite's own host failed: verdict ``error``, unless another try goes better."""
 

@@ -94,6 +94,8 @@ def _case(result: Result) -> dict[str, Any]:
     case: dict[str, Any] = {"id": result.id, "wall_us": result.wall_us}
     if result.slower > 1:
         case["slower"] = result.slower
+    if result.pace:
+        case["pace"] = result.pace
     if result.evidence is None:
         case.update(not_run=result.verdict.value, reason=result.reason)
     return case

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 MS = 1000
+SHORT, AGAIN = "short", "again"
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Pixit:
     jitter_us: int = 0
     #: How many times as long as the run's the timers are, for a case that a busy host spoilt before.
     slower: int = 1
+    #: Of one case in real time: SHORT timers may be drawn well below the run's; AGAIN: so they were, and decided nothing.
+    pace: str = ""
     #: Of VI/TCP, where the attachment has addresses of its own; None: those of a network that is not there.
     ends: Ends | None = None
     #: Of VI/TCP; None: T0.
@@ -77,11 +80,11 @@ class Pixit:
         """The same between these ends."""
         return replace(self, ends=ends)
 
-    def slowed(self, times: int) -> Pixit:
-        """The same with timers and tolerances so many times as long."""
+    def slowed(self, times: int, pace: str = "") -> Pixit:
+        """The same with timers and tolerances so many times as long, to be drawn at this pace."""
         return replace(
             self, r_a_tov_us=self.r_a_tov_us * times, e_d_tov_us=self.e_d_tov_us * times, early_us=self.early_us * times,
-            late_us=self.late_us * times, slower=times,
+            late_us=self.late_us * times, slower=times, pace=pace,
         )  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:

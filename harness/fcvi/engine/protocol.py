@@ -106,6 +106,7 @@ class Protocol:
     #: Draws for one case what the lab left open, within what the standard allows: (PIXIT, clock of the device, what to draw with)
     #: give the PIXIT of the case, and members of ``reset`` that a variant may change in turn.
     draw: Callable[[Pixit, str, Random], tuple[Pixit, Mapping[str, Any]]] = _as_given
+    shortens: bool = False  # in real time it heeds Pixit.pace
     pics: Optional[Items] = None
     pics_rules: Callable[[], Sequence[PicsRule]] = _nothing
     #: The kinds of attachment that are this standard's: what stands before the colon of ``--dut`` (target.py).

@@ -117,6 +117,10 @@ class Result:
     untimely: bool = False
     #: How many times as long the timers were, as it was tried again on a busy host.
     slower: int = 1
+    #: How its timers were drawn (Pixit.pace).
+    pace: str = ""
+    #: With longer timers it might have been decided otherwise.
+    hasty: bool = False
     #: What passed between suite and DUT (engine/record.py) when it was kept, as lines; None when the case did not run.
     evidence: Optional[bytes] = None
     protocol: str = ""  # the name of the case's standard; "": of a case that this suite has not

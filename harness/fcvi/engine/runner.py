@@ -15,7 +15,7 @@ from fcvi import __version__
 from . import blame, declaration as declaration_module, deviation, interrupt, jitter, laboratory, pics as pics_module, workers
 from .case import CaseInfo, Variant, load_cases
 from .catalogue import load_catalogue
-from .attachment import AttachError, Dut, DutError, HostError, Unavailable, crashed
+from .attachment import AttachError, Dut, DutError, HostError, Unanswered, Unavailable, crashed
 from .budget import Limits
 from .evidence import CUT_OFF, Store
 from .record import RecordingDut
@@ -23,7 +23,7 @@ from .host import HostWatch
 from .in_step import in_step
 from .pics import PicsError
 from .files import FileError
-from .pixit import Pixit, Profile, pixit_for
+from .pixit import AGAIN, SHORT, Pixit, Profile, pixit_for
 from .protocol import Line, protocol_of
 from .results import NOT_TRIED, Finding, Result, RunReport, Verdict
 from .review import review
@@ -37,6 +37,7 @@ __all__ = ["AttachError", "PicsError", "RunOptions", "SelectionError", "exit_sta
 #: How many times as long the timers are when a case is tried again that the suite's own host may have spoilt.
 _SLOWER = (2, 4)
 _MOST_IN_VAIN = 20  # so many that fail with long timers too are the device's: nothing is tried again after them
+_MOST_TOO_SHORT = 20  # so many that needed more time than short timers left are the device's, or the host's: no others are drawn
 _TOGETHER, _AT_MOST_S = 16, 0.05  # results that wait for each other, and for how long
 _CONSECUTIVE_ERRORS = 3  # after so many dead attachments in a row the rest of the run is not tried
 
@@ -198,7 +199,7 @@ def run_variant(
     ident = case.variant_id(variant)
     protocol = protocol_of(case.protocol)
     result = _result(case, ident, Verdict.PASS)
-    result.slower = pixit.slower
+    result.slower, result.pace = pixit.slower, pixit.pace
     rng = Random(f"{seed}:{ident}")
     started = time.monotonic_ns()
     scenario: Optional[Scenario] = None
@@ -216,6 +217,7 @@ def run_variant(
         result.verdict, result.reason = Verdict.NOT_APPLICABLE, str(stop)
     except DutError as stop:
         result.verdict, result.reason, result.disturbed = Verdict.ERROR, str(stop), isinstance(stop, HostError)
+        result.hasty = isinstance(stop, Unanswered)
     except (Exception, SystemExit) as defect:  # a defect of the suite is never the DUT's fault; a case ends no run
         result.verdict = Verdict.ERROR
         result.reason = f"defect of the suite: {defect!r} at {blame.places(case, defect)}"
@@ -224,7 +226,12 @@ def run_variant(
         judge(result, scenario, levels)
         if result.verdict is Verdict.ERROR and not stopped:
             result.reason += f" ({blame.declared(case)})"
-        if pixit.slower > 1:
+        result.hasty |= result.untimely and result.verdict is Verdict.FAIL
+        result.hasty |= result.verdict is Verdict.INCONCLUSIVE and scenario.refused is None
+        if pixit.pace == AGAIN:
+            times = f"{pixit.slower} times those" if pixit.slower > 1 else "those"
+            scenario.log.insert(0, f"tried again with {times} of the run as timers: shorter ones decided nothing")
+        elif pixit.slower > 1:
             scenario.log.insert(0, f"tried again on a busy host, with timers {pixit.slower} times as long")
         if crashed(result.reason):
             result.reason += _last_given(scenario, protocol.line)
@@ -274,15 +281,15 @@ class _Worker:
         self._dut, self._pics, self._pixit, self._levels = dut, pics, pixit, levels
         self._seed, self._keep = options.seed, options.keep
         self._recording = dut if isinstance(dut, RecordingDut) else None
-        self._errors_in_a_row = self._in_vain = 0
+        self._errors_in_a_row = self._in_vain = self._too_short = 0
         self._broken = False
         #: What is known to break a rule breaks it with more time as well.
         self._declared = options.declaration.deviations
         #: Timers that the lab has set are not ours to change.
         self._slower = _SLOWER if _own_timers(options) else (1,) * len(_SLOWER)
 
-    def _try(self, case: CaseInfo, variant: Variant, slower: int = 1) -> Result:
-        pixit = self._pixit.slowed(slower)
+    def _try(self, case: CaseInfo, variant: Variant, slower: int = 1, pace: str = "") -> Result:
+        pixit = self._pixit.slowed(slower, pace)
         result = run_variant(self._dut, case, variant, self._pics, pixit, self._levels, self._seed)
         if self._recording is not None:
             result.evidence = self._recording.take()
@@ -310,23 +317,36 @@ class _Worker:
         return result
 
     def _patiently(self, case: CaseInfo, variant: Variant) -> Result:
-        """Run it; in real time, what a busy host may have spoilt is tried again with more time."""
+        """Run it; in real time, what too little of it may have spoilt is tried again with more.
+
+        A busy host can be the reason, and so can timers that the suite has drawn: a host interface may take longer than these.
+        """
         if self._dut.clock != "real" or self._in_vain >= _MOST_IN_VAIN:
             return self._try(case, variant)
         watch = HostWatch()
-        result = self._try(case, variant)
-        for slower in self._slower:
-            late = result.untimely and watch.busy() and not deviation.declared(result, self._declared)
-            if not (result.disturbed or late):
-                return result
-            if result.verdict is Verdict.ERROR:
-                try:
-                    _restart(self._dut)
-                except DutError:
-                    return result
-            result = self._try(case, variant, slower)
-        self._in_vain += result.verdict is not Verdict.PASS
+        drawn = "timers" in self._pixit.free and protocol_of(case.protocol).shortens
+        tries = [(slower, AGAIN if drawn else "") for slower in self._slower]
+        if drawn and self._too_short < _MOST_TOO_SHORT:
+            tries.insert(0, (1, AGAIN))
+        result = first = self._try(case, variant, pace=SHORT if len(tries) > len(self._slower) else "")
+        for slower, pace in tries:
+            late = (result.hasty and drawn) or (result.untimely and watch.busy())
+            if not (result.disturbed or late) or deviation.declared(result, self._declared) or not self._back(result):
+                break
+            watch = HostWatch()
+            result = self._try(case, variant, slower, pace)
+        self._too_short += first.pace == SHORT and result is not first and result.verdict is Verdict.PASS
+        self._in_vain += result is not first and result.verdict is not Verdict.PASS
         return result
+
+    def _back(self, result: Result) -> bool:
+        """Whether the device is there for another try."""
+        if result.verdict is Verdict.ERROR:
+            try:
+                _restart(self._dut)
+            except DutError:
+                return False
+        return True
 
 
 class _Finished:

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, Callable, Iterator, Mapping, Optional, Protocol, Sequence
 
 from . import proof
-from .attachment import SETTLE_US, Dut, DutError, Notification
+from .attachment import SETTLE_US, Dut, DutError, Notification, Unanswered
 from .own_part import OwnPart
 from .pixit import Pixit
 from .results import Expectation, Finding, TraceFrame
@@ -515,7 +515,7 @@ class Scenario:
             self.own.called(since, self.now_us)
         if not came:
             limit = self.owed_us(_CALL)
-            raise DutError(
+            raise Unanswered(
                 f"{method} does not block, yet was not answered within {limit} us, twice R_A_TOV and the tolerance (E123): "
                 "for an adapter that needs longer raise --r-a-tov"
             )

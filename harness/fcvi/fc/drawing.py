@@ -10,14 +10,18 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Mapping
 
-from fcvi.engine.pixit import MS, Identity, Pixit, usual_tolerances
+from fcvi.engine.pixit import MS, SHORT, Identity, Pixit, usual_tolerances
 
 #: R_A_TOV in virtual time, in units of 100 ms: the default of FC-FS (10 s) or longer, so that a device which is slow on purpose
 #: and keeps within the default is within the drawn one, too.
 _R_A_TOV = range(100, 201)
 _USUAL_R_A_TOV_US = 10_000 * MS
-#: R_A_TOV in real time, in percent of the run's: no case takes longer for it.
-_SHARE = range(80, 101)
+#: R_A_TOV in real time, in percent of the run's: no case takes longer for it, and most wait for little. The longer ones find a
+#: device that has a short time built in. What decides nothing so is tried again with the other shares.
+_SHORT_SHARES = (*(20,) * 5, 22, 24, 28, 40, 90)
+_SHARES = range(80, 101)
+#: Tolerances shrink with R_A_TOV, or a timer of twice its length would pass; below these they would be the host's.
+_LEAST_EARLY_US, _LEAST_LATE_US = 5 * MS, 30 * MS
 #: E_D_TOV in percent of R_A_TOV, which is longer (FC-FS); its default of 2 s or longer for the same reason.
 _E_D_TOV = range(20, 34)
 #: Receive_Data_Field_Size: a multiple of four up to 2,112 (FC-FS), and at least the longest connect IU (6.8.3): cases that lose one
@@ -41,14 +45,18 @@ def _timers(pixit: Pixit, clock: str, rng: Random) -> Pixit:
     if clock == "virtual":
         r_a_tov = pixit.r_a_tov_us * rng.choice(_R_A_TOV) * 100 * MS // _USUAL_R_A_TOV_US
     else:
-        r_a_tov = pixit.r_a_tov_us * rng.choice(_SHARE) // 100
+        r_a_tov = pixit.r_a_tov_us * rng.choice(_SHORT_SHARES if pixit.pace == SHORT else _SHARES) // 100
     r_a_tov -= r_a_tov % MS
     e_d_tov = r_a_tov * rng.choice(_E_D_TOV) // 100
     e_d_tov = min(e_d_tov - e_d_tov % MS, pixit.e_d_tov_us) if clock != "virtual" else e_d_tov - e_d_tov % MS
     changed = replace(pixit, r_a_tov_us=r_a_tov, e_d_tov_us=max(e_d_tov, MS))
-    if clock != "virtual" or "tolerances" not in pixit.free:
+    if "tolerances" not in pixit.free or (clock != "virtual" and pixit.pace != SHORT):
         return changed
-    early, late = usual_tolerances(clock, r_a_tov)
+    if clock == "virtual":
+        early, late = usual_tolerances(clock, r_a_tov)
+    else:
+        early = max(pixit.early_us * r_a_tov // pixit.r_a_tov_us, min(pixit.early_us, _LEAST_EARLY_US))
+        late = max(pixit.late_us * r_a_tov // pixit.r_a_tov_us, min(pixit.late_us, _LEAST_LATE_US))
     return replace(changed, early_us=early, late_us=late)
 
 

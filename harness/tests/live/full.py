@@ -65,7 +65,7 @@ def one(where: Path, device: str, role: str, select: Optional[str] = None) -> Ou
     results = json.loads((where / "report/report.json").read_text())
     counts = ", ".join(f"{n} {verdict}" for verdict, n in results["summary"].items() if n)
     cases = json.loads((where / "report/evidence/run.json").read_text())["cases"]
-    again = [c["id"] for c in cases if c.get("slower", 1) > 1]
+    again = [c["id"] for c in cases if c.get("slower", 1) > 1 or c.get("pace") == "again"]
     outcome.flaws += [f"{r['id']}: {r['verdict']}: {r['reason']}" for r in results["results"] if _is_flaw(r, role)]
     if done.returncode not in (0, 4 if results["summary"]["inconclusive"] else 0):
         outcome.flaws.append(f"exit status {done.returncode}")
