@@ -87,7 +87,7 @@ def options(p: argparse.ArgumentParser, report: Optional[str]) -> None:
     p.add_argument("--resume", type=Path, metavar="DIR",
                    help="Go on with the run in DIR that was cut off, with its cases; name its device again.")  # fmt: skip
     p.add_argument("--r-a-tov", type=milliseconds, metavar="MS",
-                   help="R_A_TOV is this in every case (default: drawn, 10000 or more, with a real clock 500 or less).")  # fmt: skip
+                   help="R_A_TOV is this (default: drawn, from 10000 up, or up to 500 with a real clock).")  # fmt: skip
     p.add_argument("--e-d-tov", type=milliseconds, metavar="MS",
                    help="E_D_TOV is this (default: a third of R_A_TOV, at most 2000).")  # fmt: skip
     p.add_argument("--tolerance", type=milliseconds, metavar="MS", help="A timer may be so late (default: R_A_TOV / 10).")
