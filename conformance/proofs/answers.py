@@ -20,9 +20,9 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 from fcvi.engine import proof
 from fcvi.engine.breaks import Break
 from fcvi.engine.catalogue import COMES
+from fcvi.engine.conditions import Condition, here
 from fcvi.engine.upper_tester import Call
 
-from .conditions import Condition, here
 from .layer import DIGIT, Path, member_of
 from .parts import Aspect
 

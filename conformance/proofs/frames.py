@@ -162,6 +162,8 @@ def find(view: codec.Frame, name: str) -> Optional[Place]:
     structure, _, path = name.partition(".")
     if structure == "DH" and view.edition:
         byte, _ = rev1.where(view, path)
+        if byte >= view.dh_offset + view.dh_length:  # that IU has the short Device_Header
+            return None
         field = next(f for f in codec.FIELDS["DH_REV1"].values() if view.where("DH", f.ident) == rev1.where(view, path))
         return byte, field.size, field.hi, field.lo
     base = {"FC": 0, "DH": view.dh_offset}.get(structure, view.payload_offset + BEGINS.get(structure, 0))

@@ -1,7 +1,7 @@
 """Note what the checks of a wire compare, each part of a condition for itself, and the devices at which it does not come.
 
-A check of a condition is noted once for each of its parts (conditions.py), and once more where it looks for something among what
-came, or counts that: then the devices are those which leave it out.
+A check of a condition is noted once for each of its parts (conditions.py of the engine), and once more where it looks for something
+among what came, or counts that: then the devices are those which leave it out.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 from fcvi.engine import proof
 from fcvi.engine.breaks import Break
 from fcvi.engine.catalogue import COMES
+from fcvi.engine.conditions import Condition, Part, here, scenario_of
 from fcvi.engine.proof import CONDITIONS
 
-from .conditions import Condition, Part, here, scenario_of
 
 HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
 _QUEUES = {"completions": "completion", "errors": "error", "states": "state"}

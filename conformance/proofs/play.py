@@ -12,13 +12,13 @@ from fcvi.engine.attachment import Dut
 from fcvi.engine.breaks import Break
 from fcvi.engine.case import CaseInfo, Variant
 from fcvi.engine.catalogue import COMES, EVERY_CASE
+from fcvi.engine.conditions import Judge
 from fcvi.engine.proof import CONDITIONS
 from fcvi.engine.protocol import judging_by
 from fcvi.engine.results import Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 
 from .books import Banked, Book
-from .conditions import Judge
 from .parts import Aspect, is_absence
 
 ROOT = Path(__file__).resolve().parents[2]

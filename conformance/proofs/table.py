@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
 from fcvi.engine.breaks import understand
-from fcvi.engine.catalogue import Proof, rows
+from fcvi.engine.catalogue import Proof, load_explained, rows
 
-from .books import Banked
+from .books import BOOKS, Banked
 from .play import ORDER, ROOT, Check, Name, Outcome
 
 _LONG = ("check", "step", "primitive", "subject", "requirement", "device", "variant", "verdict", "named")
@@ -111,9 +111,8 @@ def shown(book: str) -> list[Banked]:
 
 @functools.cache
 def explained(book: str) -> Mapping[Name, str]:
-    """Why a check is not named by a device of its own, by its name: proofs_explained.tsv."""
-    found = rows(path_of(book).with_name("proofs_explained.tsv"))
-    return {(row["step"], row["primitive"], row["subject"], row["requirement"]): row["reason"] for row in found}
+    """Why a check is not named by a device of its own, by its name."""
+    return load_explained([BOOKS[book].protocol])
 
 
 __all__ = [

@@ -18,7 +18,7 @@ from conformance.proofs.answers import Answer, devices as providers
 from conformance.proofs.books import BOOKS
 from fcvi.engine.breaks import Break, understand
 from fcvi.engine.catalogue import COMES
-from conformance.proofs.conditions import Condition, here
+from fcvi.engine.conditions import Condition, here
 from conformance.proofs.derive import devices, values_of
 from conformance.proofs.layer import Layer, member_of
 from conformance.proofs.play import ROOT, Player

@@ -147,7 +147,7 @@ def connected(t: Scenario, setup: Setup, requirement: str) -> None:
 
 
 def not_connected(t: Scenario, setup: Setup, requirement: str) -> None:
-    """The VI is not Connected, now and later, and VipConnectPeerWait never says that it were."""
+    """The VI is not Connected, now and later, and VipConnectPeerWait never says that it is."""
     for _ in range(2):
         state = t.call("VipQueryVi", vi=setup.vi).text("State")
         t.require(state != "VIP_STATE_CONNECTED", requirement, "the VI is Connected", state, "any other state")

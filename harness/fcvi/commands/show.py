@@ -87,7 +87,7 @@ def _show_case(case: CaseInfo, wanted: str) -> None:
         where = "" if ident in cited or not cited else f" ({_not_in_a_step(ident)})"
         device = proofs[ident][0] if ident in proofs and ident not in cited else ""
         proof = f" (shown by a device that {in_words(understand(device))})" if device else ""
-        print(_entry(f"{ident} [{r.level}] {r.statement}{where}{proof}"))
+        print(_entry(f"{ident} [{r.level}] {r.statement.removesuffix('[declarative]').strip()}{where}{proof}"))
     numbers = [number for number in errata if number in cited or number in case.errata]
     if numbers:
         print("\n  errata")

@@ -172,7 +172,7 @@ def _member(device: Break) -> str:
         was, told = device.value
         return f"{since}tells {told}{method} where the state is {was}"
     if device.kind == "mem.read":
-        return f"{since}reads bytes back from memory {_MEMBER[str(device.value)]}"
+        return f"{since}has bytes in memory {_MEMBER[str(device.value)]}"
     return f"{since}tells {device.what}{method} {_MEMBER.get(str(device.value), f'with another {device.value}')}"
 
 

@@ -8,13 +8,14 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional, Sequence
+from typing import Mapping, Optional, Sequence
 
 from .protocol import Protocol, at_hand, in_force
 
 REQUIREMENTS, ERRATA = "requirements.tsv", "errata.md"
 #: Optional tables of a standard's folder.
 ON_EVERY_FRAME, DECIDED_BY, CHANGED, PROOFS = "on_every_frame.tsv", "decided_by.tsv", "requirements_changed.tsv", "proofs.tsv"
+EXPLAINED = "proofs_explained.tsv"
 EVERY_CASE = "every call and completion"  #: the step of what is checked in every case, whatever it is about
 COMES = "it comes"  #: the subject of a check that something comes at all
 NOT_TESTED = "not_tested.tsv"
@@ -186,6 +187,12 @@ def proved_by(protocols: Chosen = None) -> dict[str, list[str]]:
 def load_proofs(protocols: Chosen = None) -> tuple[Proof, ...]:
     """Every row of proofs.tsv."""
     return tuple(Proof(**row) for p in _chosen(protocols) for row in rows(p.folder / PROOFS))
+
+
+def load_explained(protocols: Chosen = None) -> Mapping[tuple[str, str, str, str], str]:
+    """Why no device of its own shows a check, by what tells it from others (Proof.name): proofs_explained.tsv."""
+    found = (row for p in _chosen(protocols) for row in rows(p.folder / EXPLAINED))
+    return {(row["step"], row["primitive"], row["subject"], row["requirement"]): row["reason"] for row in found}
 
 
 def load_not_tested(protocols: Chosen = None) -> dict[str, str]:

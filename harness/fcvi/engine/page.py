@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Se
 from . import proof
 from .break_words import in_words
 from .breaks import understand
-from .catalogue import COMES, EVERY_CASE, Proof, load_catalogue, load_proofs
+from .catalogue import COMES, EVERY_CASE, Proof, load_catalogue, load_explained, load_proofs
+from .conditions import here
 from .page_words import answered, asked, compared, otherwise, said, span, tolerance
 from .pics import complete
 from .protocol import Line, protocol_of
@@ -38,6 +39,7 @@ _SAYS = ("notify ", "async", "cm", "connect-request")  # notifications of agents
 _CONTROL = "positive control"
 _TOLD = ("completion", "state", "VipErrorCallback")  # the recorder is told of these by itself
 _OF_CASES = ("conformance.", "fcvi_own_")  # modules of cases and their steps, the user's own too (own_cases.py)
+_TOLERATED = "An erratum lets a device do otherwise."
 AT_THE_END = "What every case owes when it ends"
 
 
@@ -46,7 +48,7 @@ class Check:
     """What a check of a step compares, in words, and the requirement that it breaks.
 
     step: another step that the words name: they end before its number, and rest goes on behind it. shown_by: devices that break
-    just this, and that the suite has failed by it.
+    just this, and that the suite has failed by it. why_not: why there is none.
     """
 
     words: str  # "" where the step itself is what is checked
@@ -55,6 +57,7 @@ class Check:
     step: Optional[Step] = field(default=None, compare=False)
     rest: str = ""
     shown_by: tuple[Proof, ...] = field(default=(), compare=False)
+    why_not: str = field(default="", compare=False)
 
     def text(self) -> str:
         """The whole of it, with the number of the other step."""
@@ -102,6 +105,7 @@ class Event:
     thing: Any
     words: str = ""
     record: Optional[proof.Record] = None
+    parts: tuple[str, ...] = ()  # of the condition that is checked, as their words stand in the case
 
 
 class _Heard(list[Any]):
@@ -153,10 +157,12 @@ class Watcher(proof.Recorder):
         self.frame_us[len(self.frame_us) + 1] = frame.time_us
         self._add("crossed", frame)
 
-    def _add(self, kind: str, thing: Any, words: str = "", record: Optional[proof.Record] = None) -> None:
+    def _add(
+        self, kind: str, thing: Any, words: str = "", record: Optional[proof.Record] = None, parts: tuple[str, ...] = ()
+    ) -> None:  # fmt: skip
         now = 0 if self._scenario is None else self._scenario.now_us
         part = AT_THE_END if self._ended else _part(self._body)
-        self.events.append(Event(kind, now, part, thing, words, record))
+        self.events.append(Event(kind, now, part, thing, words, record, parts))
 
     def _poll(self) -> None:
         for call in [call for call in self._open if call.reply.done]:
@@ -190,7 +196,12 @@ class Watcher(proof.Recorder):
         self._poll()
         about = list(looks) or (list(self._looks.values())[-1:] if condition else [])
         super().note(primitive, requirement, looks, resolve, condition, wanted, tolerated, now_us, words)
-        self._add("checked", about[0].thing if about else None, words, self.records[-1])
+        found = here() if primitive in proof.CONDITIONS else None
+        parts = found.parts if found is not None else ()
+        if found is not None and any(hasattr(thing, "over") for part in parts for thing in found.things(part)):
+            about = []  # a TCP connection: what came of it is the last step
+        thing = about[0].thing if about else None
+        self._add("checked", thing, words, self.records[-1], tuple(part.words for part in parts))
 
 
 def _part(body: CodeType) -> str:
@@ -240,19 +251,22 @@ def watch(dut: Dut, case: CaseInfo, variant: Variant, pics: Mapping[str, Any], p
 
     with proof.recording(watcher):
         result = run_variant(dut, replace(case, body=body), variant, pics, pixit, load_catalogue([protocol]).levels, 1)
-    return result, _Page(watcher, None if protocol.line is None else protocol.line(), load_proofs([protocol]), result.id).steps()
+    proofs, reasons = load_proofs([protocol]), load_explained([protocol])
+    return result, _Page(watcher, None if protocol.line is None else protocol.line(), proofs, reasons, result.id).steps()
 
 
 class _Page:
     """Makes the steps of what was watched."""
 
-    def __init__(self, watcher: Watcher, line: Optional[Line], proofs: Sequence[Proof], variant: str) -> None:
-        self._watcher, self._line = watcher, line
-        self._shown_by: dict[tuple[str, str, str], list[Proof]] = {}
+    def __init__(
+        self, watcher: Watcher, line: Optional[Line], proofs: Sequence[Proof], reasons: Mapping[tuple[str, str, str, str], str],
+        variant: str,
+    ) -> None:  # fmt: skip
+        self._watcher, self._line, self._reasons = watcher, line, reasons
+        self._proofs: dict[tuple[str, str, str], list[Proof]] = {}
         # What breaks a value comes before an absence and what nothing caused, and the devices of this variant before others.
         for proof_of in sorted(proofs, key=lambda one: (_coarse(one), one.variant != variant)):
-            if proof_of.device:
-                self._shown_by.setdefault((proof_of.step, proof_of.primitive, proof_of.requirement), []).append(proof_of)
+            self._proofs.setdefault((proof_of.step, proof_of.primitive, proof_of.requirement), []).append(proof_of)
         self._steps: list[Step] = []
         self._of: dict[int, Step] = {}  # by the identity of a call, or of what the device told
         self._of_frame: dict[int, Step] = {}
@@ -319,11 +333,12 @@ class _Page:
             words = f"{compared(record, event.words, self._span)} for {self._span(event.time_us - record.now_us)}"
             self._now = max(self._now, event.time_us)
             self._steps.append(Step(DEVICE, words, event.part))
-            _count(self._steps[-1], Check("", record.requirement, shown_by=self._proofs(record)))
+            _count(self._steps[-1], self._shown(Check("", record.requirement), event))
             return
         numbers = tuple(getattr(event.thing, "numbers", ()))
         step = self._about(event, numbers)
-        _count(step, self._check(record, event.words, step, numbers), like=event.part == AT_THE_END)
+        check = self._shown(self._check(record, event.words, step, numbers), event)
+        _count(step, check, like=event.part == AT_THE_END)
 
     def _check(self, record: proof.Record, said_of_breach: str, step: Step, numbers: Sequence[int]) -> Check:
         """The check in words, with the step from which the value or the time comes."""
@@ -332,16 +347,30 @@ class _Page:
         if record.primitive == "expect_time" and said_of_breach:
             begin = self._of_frame[int(said_of_breach)]  # there are no words of a breach, but the frame from which the time counts
             took = record.wanted[0] - self._watcher.frame_us[int(said_of_breach)]
-            return Check(f"comes {self._span(took)} after", record.requirement, 1, begin, late, self._proofs(record))
+            return Check(f"comes {self._span(took)} after", record.requirement, 1, begin, late)
         words = compared(record, said_of_breach, self._span, self._line is not None)
         origin = self._origin(record, step, numbers) if record.primitive == "equal" else None
         words += ", as in" if origin else ""
-        return Check(words, record.requirement, 1, origin, otherwise(record) + late, self._proofs(record))
+        return Check(words, record.requirement, 1, origin, otherwise(record) + late)
 
-    def _proofs(self, record: proof.Record) -> tuple[Proof, ...]:
-        """The devices that the table of the book has for a check: of a condition those of all its parts."""
-        found = self._shown_by.get((record.step or EVERY_CASE, record.primitive, record.requirement), ())
-        return tuple(one for one in found if record.primitive in proof.CONDITIONS or one.subject == record.subject)
+    def _shown(self, check: Check, event: Event) -> Check:
+        """The same with the devices that the table of the book has for it, or the reason why it has none.
+
+        Of a condition these are the devices of its parts. That it comes at all is a line of the table for each function: it is
+        this check's where the function asks nothing else of the requirement.
+        """
+        record = event.record
+        assert record is not None
+        name = (record.step or EVERY_CASE, record.primitive, record.requirement)
+        every = self._proofs.get(name, [])
+        subjects = event.parts or (record.subject,)
+        alone = {one.subject for one in every} <= {*subjects, COMES}
+        own = [one for one in every if one.subject in subjects or one.subject == COMES and event.parts and alone]
+        check.shown_by = tuple(one for one in own if one.device)
+        reasons = (self._reasons.get((*name[:2], subject, name[2]), "") for subject in subjects)
+        tolerated = _TOLERATED if any(one.verdict == "tolerated" for one in own) else ""
+        check.why_not = "" if check.shown_by else next(filter(None, reasons), tolerated)
+        return check
 
     def _origin(self, record: proof.Record, step: Step, numbers: Sequence[int]) -> Optional[Step]:
         """The last frame before these with a value that is compared: of the other side, or else of the same."""

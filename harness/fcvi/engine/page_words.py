@@ -41,8 +41,18 @@ def _members(of: Mapping[str, Any]) -> str:
 
 
 def asked(call: Call) -> str:
-    """The call as it is made; at which end is said beside it."""
-    return f"{call.method}({_members({name: one for name, one in call.params.items() if name != 'end'})})"
+    """The call as it is made; at which end is said beside it. Of memory, which no standard has calls for, what is done."""
+    params = {name: one for name, one in call.params.items() if name != "end"}
+    if call.method in _OF_MEMORY:
+        verb = _OF_MEMORY[call.method] if not params.pop("check", False) else "compares"
+        return f"{verb} memory {params.pop('mem', '')} ({_members(params)})"
+    if "Timeout" in params:
+        timeout = params["Timeout"]
+        params["Timeout"] = span(timeout, None) if isinstance(timeout, int) else "infinite" if timeout is None else timeout
+    return f"{call.method}({_members(params)})"
+
+
+_OF_MEMORY = {"mem.read": "reads", "mem.write": "writes", "mem.poll": "awaits a value in", "mem.pattern": "fills"}
 
 
 def answered(call: Call) -> str:
@@ -53,6 +63,8 @@ def answered(call: Call) -> str:
     words = [str(told.pop("return"))] if "return" in told else []
     if told.get("errno") == 0:
         del told["errno"]
+    if "State" in told:
+        told.pop("state", None)  # the same once more
     for name, one in told.items():
         if not isinstance(one, Mapping):
             words.append(f"{name} {shortened(one)}")
@@ -120,6 +132,7 @@ _BREACH = re.compile(r"(no|wrong|another|other|too|more than|connected|a SEQ_CNT
 _ASIDE = re.compile(r"\b(that|though|although|where|when|whose|which)\b.*")
 #: What makes a sentence of the words of a check in a book of calls, which say as a rule what is looked at.
 _DENIED = re.compile(r"\b(do|does|did|is|are) not\b|\btells no\b|\byet the call returned\b|\bcame back\b|^no\b.*\b(is|are|comes)\b")
+_IU = re.compile(r"(?<![\w.])(?:DIS)?CONNECT_R(?:QST|ESP\d?)\b|(?<![\w.])(?:SEND|WRITE|READ)_R(?:QST|ESP)\b")
 _RETURNED = re.compile(r"^(\w+) returned \w+$")
 
 
@@ -157,9 +170,11 @@ def compared(record: Record, words: str, named: Callable[[int], str], wire: bool
         return f"a timer of the device fires within {named(record.wanted[0])}"
     if record.primitive == "expect_stream":
         return "the device asks for a TCP connection"
+    words = _IU.sub(lambda kind: named_iu(kind[0]), words)
     for one in record.wanted:
         words = words.removesuffix(f": {one}").removesuffix(f" is {one}")
-    words = _RETURNED.sub(r"the return of \1", words)  # words of a breach that have what was seen, which here is what is right
+    if call := _RETURNED.match(words):  # words of a breach that have what was seen, which here is what is right
+        return f"{call[1]} returns {wanted}"
     if not words:
         return f"required: {wanted}"
     told = _ASIDE.sub("", words)

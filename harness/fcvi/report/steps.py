@@ -14,20 +14,22 @@ _PROOF = " " * (12 + _WHO)
 _ERRATUM = re.compile(r"\b[A-Z]\d+\b")
 #: How a page is read; it stands before the steps.
 KEY = (
-    "A step with a requirement is a check: what stands there has to come, within the time of an answer unless a time is named. A "
-    "line with a dash is one more check of the step above it. It says what has to hold; a line that begins with \"fails if\" says "
-    "what must not be, and then what is required. A step of the device without a requirement is what the reference device did, "
-    "not what is demanded.",
+    "A step with a requirement is a check: what stands there has to come within the time that the line names, else within that of "
+    "an answer, which is R_A_TOV and the tolerance unless the laboratory says another. A line with a dash is one more check of the "
+    "step above it. It says what has to hold; a line that begins with \"fails if\" says what must not be, and then what is "
+    "required. A step of the device without a requirement is what the reference device did, not what is demanded.",
     "The order of the steps binds where the tester or the upper tester goes on only when a step with a requirement has come. Any "
-    "other order is that of this run, and is not checked. Each frame or PDU of the device is also held against every rule of "
-    "codec and monitor.",
+    "other order is that of this run, and is not checked. Each frame or PDU of the device is also held against every rule for its "
+    "form and its place in the traffic, whichever step it belongs to.",
     "A line that begins with \"shown by\" names a device that does just this otherwise. The suite has run it, and has failed it by "
-    "the requirement of the line. Its messages and calls are counted in the variant that stands behind \"in\", or in this one.",
+    "the requirement of the line. Its messages and calls are counted in the variant that stands behind \"in\", or in this one. "
+    "A line that begins with \"not shown\" says why there is no such device.",
 )
 
 
 class Row(NamedTuple):
-    """A row. number: of the step; None for a heading, and for a check behind the first of a step."""
+    """A row. number: of the step; None for a heading, and for a check behind the first of a step. again: the step that has told of
+    the same devices, or of the same lack of one."""
 
     number: int | None
     who: str
@@ -35,27 +37,42 @@ class Row(NamedTuple):
     requirement: str
     heading: bool = False
     proof: str = ""
+    why_not: str = ""
+    again: int | None = None
+
+    @property
+    def told(self) -> str:
+        """What is said of the devices of a check, without what another step has said."""
+        if self.again is not None:
+            return f"{'shown' if self.proof else 'not shown'}: as in step {self.again}"
+        return f"shown by {self.proof}" if self.proof else f"not shown: {self.why_not}" if self.why_not else ""
 
     def as_json(self) -> dict[str, Any]:
         """As ``fcvi show --json`` has it."""
         return {"step": self.number, "who": self.who, "what": self.what, "requirement": self.requirement, "heading": self.heading,
-                "shown_by": self.proof}  # fmt: skip
+                "shown_by": self.proof, "not_shown": self.why_not}  # fmt: skip
 
 
 def rows(steps: Sequence[Step], variant: str) -> Iterator[Row]:
     """The rows. Each part of the case has a heading before its steps."""
     part = ""
+    told: dict[tuple[str, str, str], int] = {}
     for step in steps:
         if step.part != part:
             part = step.part
             yield Row(None, "", part or "The case itself", "", True)
-        checks = [(check.text(), check.requirement, check.proof(variant)) for check in step.checks]
-        first, shown = next(((requirement, proof) for words, requirement, proof in checks if not words), ("", ""))
-        what = step.text() or "each of these holds:"
-        yield Row(step.number, "" if step.who == CHECK and not step.what else step.who, what, first, False, shown)
-        for words, requirement, proof in checks:
-            if words or requirement != first:
-                yield Row(None, "", f"- {words or 'it comes'}", requirement, False, proof)
+        first = next((check for check in step.checks if not check.words), None)
+        what, who = step.text() or "each of these holds:", "" if step.who == CHECK and not step.what else step.who
+        rest = [check for check in step.checks if check.words or first is None or check.requirement != first.requirement]
+        for check in (first, *rest):
+            number, words = (step.number, what) if check is first else (None, f"- {check.text() or 'it comes'}" if check else "")
+            if check is None:
+                yield Row(number, who, words, "")
+                continue
+            about = check.requirement, check.proof(variant), check.why_not
+            again = told.setdefault(about, step.number)
+            seen = again if again != step.number and any(about[1:]) else None
+            yield Row(number, who if check is first else "", words, about[0], False, about[1], about[2], seen)
 
 
 def of(ident: str) -> list[Row]:
@@ -86,8 +103,7 @@ def table(steps: Sequence[Step], variant: str) -> Iterator[str]:
         lines = textwrap.wrap(row.what, _WHAT, subsequent_indent="  ") or [""]
         yield f"{row.number or '':>4}  {row.who:{_WHO}}  {lines[0]:{_WHAT}}  {row.requirement}".rstrip()
         yield from (f"{'':{8 + _WHO}}{line}" for line in lines[1:])
-        if row.proof:
-            words = f"shown by {row.proof}"
+        if row.told:
             yield from textwrap.wrap(
-                words, _WHAT + 8 + _WHO, initial_indent=_PROOF, subsequent_indent=_PROOF + "  ", break_on_hyphens=False,
+                row.told, _WHAT + 8 + _WHO, initial_indent=_PROOF, subsequent_indent=_PROOF + "  ", break_on_hyphens=False,
             )  # fmt: skip

@@ -133,14 +133,14 @@ def test_a_breach_says_that_it_fails_and_a_situation_what_is_required() -> None:
     attributes = "FCVI_RELIABILITY_LVL 1, EnRdmaWr 0, EnRdmaRd 0, FCVI_MAX_TRANS_SIZE 32768"
     words = text_of(steps_of(CASES["5.3.4.c"]))
     assert f"- fails if FCVI_LOC_ATTRS differs from the attributes of the VI (required: {attributes})" in words
-    assert "- required of the return of VipCreateVi: VIP_SUCCESS" in words
+    assert "- VipCreateVi returns VIP_SUCCESS" in words
 
 
 @pytest.mark.parametrize("words, wanted, line", [
     ("the VI is in the wrong state", "VIP_STATE_ERROR", "fails if the VI is in the wrong state (required: VIP_STATE_ERROR)"),
     ("no VipErrorCallback", "one", "fails if no VipErrorCallback (required: one)"),
     ("the state of a VI that was connected", "Error", "required of the state of a VI that was connected: Error"),
-    ("VipConnectAccept returned VIP_TIMEOUT", "VIP_TIMEOUT", "required of the return of VipConnectAccept: VIP_TIMEOUT"),
+    ("VipConnectAccept returned VIP_TIMEOUT", "VIP_TIMEOUT", "VipConnectAccept returns VIP_TIMEOUT"),
     ("opcode of the answer", "1Ah", "required of opcode of the answer: 1Ah"),
     ("the state of the VI is VIP_STATE_IDLE", "VIP_STATE_IDLE", "required of the state of the VI: VIP_STATE_IDLE"),
     ("SEQ_CNT", "[0, 1]", "required of SEQ_CNT: 0, 1"),

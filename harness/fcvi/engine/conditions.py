@@ -16,13 +16,11 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Container, Iterator, Mapping, Optional
 
-from fcvi.engine import proof
+from . import proof
 
-HOLDS_PRIMITIVES = True  # a check is that of whoever called the recorder (proof.py)
 #: Functions between a check and the recorder.
 _INNER = frozenset(("note", "breach", "report", "require", "demand", "fail"))
 _MOST = 6  # parts of one condition
-_OWN = __package__ or ""
 _LONG = 100  # characters of a part
 _WIDE = 8  # members of a tuple that are compared one by one
 
@@ -154,9 +152,7 @@ def scenario_of(frame: FrameType) -> Any:
 def here() -> Optional[Condition]:
     """The condition of the check that is being made or reported now; None where the case reports a breach by itself."""
     frame: Optional[FrameType] = sys._getframe(1)
-    while frame is not None and (
-        frame.f_code.co_name in _INNER or frame.f_globals.get("__name__", "").startswith(_OWN)
-    ):
+    while frame is not None and frame.f_code.co_name in _INNER:
         frame = frame.f_back
     if frame is None:
         return None
