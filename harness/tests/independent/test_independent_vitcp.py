@@ -33,7 +33,7 @@ CAREFUL = ("one_at_a_time=yes response_delay=1000 receive_window=as-read recv_de
            "read_window=0 most_vis=1 largest=32768 handles=reused receive_window=slowly placing=backwards told_level=delivery",
            "police=yes lacks=server listen=wait keepalive=300000 "
            "source_port=same close=fin-reset numbers_begin=go-on request_delay=30000",
-           "send_delay=30000 pace=500 cut=100 accept_delay=1000",
+           "send_delay=30000 pace=500 cut=100 accept_delay=1000 pages=yes",
            "completion_order=processing retry_us=2800000 error_at_delivery=silent",
            "failed_state=error long_discriminator=VIP_ERROR_RESOURCE overlong=lost",
            "last_words=yes finishes=yes disconnect_returns=closed answers_all=yes write_header=first overlong_told=at-the-end "

@@ -111,6 +111,9 @@ CHOICES: Table = {
     "resolved": ("kept|asked-again", "a Host Address is resolved once, or for each setup (7.3)"),
     "short_discriminator": (
         "refuse|accept", "Discriminators under 16 bytes: the DUT protocol refuses them, 7.1 has 0 to 128"),
+    # Memory
+    "memory": ("plain|narrow", "addresses of 64 bits; of 32 bits, and no more is looked at (R49)"),
+    "pages": ("no|yes", "what lies behind a region in its last page is reached by the other end, or is not (R48)"),
     # What the application sees of an end
     "flush_first": ("send|recv", "which queue is flushed first (VI-ARCH 2.1: each by itself)"),
     "error_first": ("no|yes", "the error handler runs before the Descriptors are flushed, or behind it (VI-DG 3.3.5)"),

@@ -92,6 +92,11 @@ class Rev1Port(Base):  # type: ignore[misc]
         self.setups.forget(exchange.ox_id)
         return exchange
 
+    @property
+    def address_bits(self) -> int:
+        """Of a remote address, as many as are looked at (R49)."""
+        return 32 if self.choose("memory") == "narrow" else 64
+
     def room(self, iu: Iu) -> int:
         """Payload bytes of one frame."""
         size: int = self.receive_size - 16 * iu.df_ctl

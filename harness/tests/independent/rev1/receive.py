@@ -143,7 +143,7 @@ class Receiver:
         if not iu.payload:
             return True
         less = 1 if self.port.bad("writes-past-the-end") else 0
-        where = remote(self.memory, va, iu.rmt_handle, len(iu.payload) - less)
+        where = remote(self.memory, va, iu.rmt_handle, len(iu.payload) - less, self.port.address_bits)
         enabled = vi.attributes.rdma_write or self.port.bad("write-enable-ignored")
         allowed = where and (where[0].rdma_write and enabled or self.port.bad("writes-anywhere"))
         if where and allowed and not incoming.refused:
@@ -224,7 +224,7 @@ class Receiver:
 
     def _read_again(self, request: Iu, part: Iu, start: int) -> None:
         """The bytes of memory as they are now."""
-        where = remote(self.memory, request.rmt_va, request.rmt_handle, request.word7)
+        where = remote(self.memory, request.rmt_va, request.rmt_handle, request.word7, self.port.address_bits)
         if where:
             begin = where[1] + start
             part.payload = bytes(where[0].data[begin:begin + len(part.payload)])
@@ -244,7 +244,7 @@ class Receiver:
         port = self.port
         if port.bad("read-length-of-16-bits"):
             iu.word7 &= 0xFFFF
-        where = remote(self.memory, iu.rmt_va, iu.rmt_handle, iu.word7)
+        where = remote(self.memory, iu.rmt_va, iu.rmt_handle, iu.word7, port.address_bits)
         may_read = vi.attributes.rdma_read or port.bad("read-enable-ignored")
         enabled = where and where[0].rdma_read and may_read or port.bad("reads-anywhere")
         if iu.word7 and not (where and enabled and vi.reliable) or not port.choose.yes("rdma_read"):

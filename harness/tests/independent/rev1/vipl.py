@@ -13,6 +13,7 @@ from .setup import ClientSetup
 from .vi import Rev1Descriptor, Rev1Vi
 from .wire import LEVEL_NAMES, REJECT, Attributes, NetAddress
 
+_PAGE = 4096
 LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
 
 
@@ -141,7 +142,9 @@ class Rev1Vipl(Vipl):
             raise Refused("VIP_INVALID_RDMAREAD")
         number = self._number("mem")
         data = bytearray((fill * (length // len(fill) + 1))[:length])
-        region = Region(number << 32 | 0x1000, 0xA000 + number, data, write, read)
+        behind = -length % _PAGE if self.port.choose.yes("pages") else 0
+        va = number << 32 | 0x1000 if self.port.address_bits == 64 else number * 0x800000
+        region = Region(va, 0xA000 + number, data + bytes(behind), write, read, behind)
         self.port.receiver.memory[number] = region
         call.reply("VIP_SUCCESS", mem=number, va=f"{region.va:016x}", handle=region.handle)
 

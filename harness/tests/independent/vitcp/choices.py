@@ -26,6 +26,7 @@ CHOICES: Table = {
     "security": (f"{N}:0:1000:0", "bytes of Security Information in a Request and an Accept (3.2: to be supplied)"),
     "memory": ("plain|low|high|narrow", "small handles and addresses; great ones; addresses of 32 bits, and no more is looked at "
                                         "(3.2.1, V83)"),
+    "pages": ("no|yes", "what lies beside a region in its first and last page is reached by the other end, or is not (V82)"),
     "more_nops": ("no|yes", "a NOP behind each message, whether or not there is something to tell (3.1)"),
     "response_segment": (f"{N}:0:65495:0", "payload bytes of a segment of a Read Response; 0: as others"),
     "numbers_begin": ("same|go-on|anywhere", "the first Message Number of each further connection (3.1: may be varied)"),

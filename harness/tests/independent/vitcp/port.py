@@ -12,6 +12,7 @@ from .stream import Stream, address_json
 from .vi import Descriptor, Memory, Vi
 
 TOP = 1 << 64
+PAGE = 4096
 
 
 class Port:
@@ -153,7 +154,10 @@ class Port:
             return first and address < region.va + len(region.data)
         if self.bad("one-byte-too-far"):
             end -= 1
-        return first and end <= region.va + len(region.data)
+        last = region.va + len(region.data)
+        if self.choose.yes("pages"):
+            return region.va - region.va % PAGE <= address and end <= last + -last % PAGE
+        return first and end <= last
 
     def fits(self, region: Optional[Memory], address: int, length: int, how: str, handle: int) -> bool:
         """Whether the other side may do it (2.2.2.2.2)."""
@@ -171,6 +175,12 @@ class Port:
         if self.bad("write-one-further") and data:
             offset += 1
         start = address + offset - region.va
+        if self.choose.yes("pages") and not 0 <= start <= len(region.data) - len(data):
+            region.beside.update(zip(range(start, start + len(data)), data))
+            for at, one in enumerate(data, start):
+                if 0 <= at < len(region.data):
+                    region.data[at] = one
+            return
         if self.bad("address-not-checked-with-handle"):
             region = next((m for m in self.memory.values() if self.inside(m, address + offset, len(data))), region)
             start = address + offset - region.va
@@ -190,6 +200,9 @@ class Port:
         if self.bad("read-one-further"):
             address += 1
         start = address - region.va
+        if self.choose.yes("pages"):
+            inside = range(len(region.data))
+            return bytes(region.data[at] if at in inside else region.beside.get(at, 0) for at in range(start, start + length))
         data = bytes(region.data[start: start + length]) if start >= 0 else b""
         return data.ljust(length, b"\0")
 

@@ -61,6 +61,7 @@ class Memory:
     data: bytearray
     rdma_write: bool
     rdma_read: bool
+    beside: Dict[int, int] = field(default_factory=dict)  # bytes that were written beside it in its pages, by their address
 
 
 @dataclass
