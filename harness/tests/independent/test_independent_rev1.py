@@ -128,7 +128,7 @@ _ABOUT = {
     "resp2": "R1.5.3.a", "no_match": "R1.5.7.6.a", "duplicate": "R1.5.3.4.a", "attributes": "R1.7.2.a",
     "accept_mismatch": "R1.7.2.a",
     "malformed": "R1.5.1.b", "give_up": "R1.5.7.6.a", "lost": "R1.8.a", "disconnect": "R1.5.3.5.a",
-    "error_disconnect": "R1.5.3.5.a", "memory": "R1.5.7.2.c", "pages": "R1.5.7.2.c",
+    "error_disconnect": "R1.5.3.5.a", "logout": "R1.4.1.a", "memory": "R1.5.7.2.c", "pages": "R1.5.7.2.c",
     "reception": "R1.5.1.c", "message_ius": "R1.6.3.a", "read_ius": "R1.6.5.a", "multi_iu_offset": "R1.5.4.a",
     "read_length": "R1.6.5.a",
     "write_length": "R1.6.3.a", "farp": "7.5.reply", "short_discriminator": "R1.7.1.a", "peer_resp1": "R1.5.3.3.a",

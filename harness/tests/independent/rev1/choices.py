@@ -111,6 +111,7 @@ CHOICES: Table = {
     "resolved": ("kept|asked-again", "a Host Address is resolved once, or for each setup (7.3)"),
     "short_discriminator": (
         "refuse|accept", "Discriminators under 16 bytes: the DUT protocol refuses them, 7.1 has 0 to 128"),
+    "logout": ("ends|kept", "an idle connection ends with the login of its ports, or waits for the next one (R31)"),
     # Memory
     "memory": ("plain|narrow", "addresses of 64 bits; of 32 bits, and no more is looked at (R49)"),
     "pages": ("no|yes", "what lies behind a region in its last page is reached by the other end, or is not (R48)"),

@@ -140,7 +140,10 @@ class Disconnects:
         else:
             self.port.sender.stop(vi)
             vi.disconnect = Disconnect(self.port, vi, call)
-            vi.disconnect.start()
+            if self.port.login.done:
+                vi.disconnect.start()
+            else:  # the connection has outlived a logout (R31)
+                self.port.login.ensure(vi.disconnect.start, vi.disconnect.logged_out)
 
     def _connected(self, vi: Rev1Vi) -> bool:
         ask = self.port.choose("disconnect_gone") == "ask" and self.port.login.done

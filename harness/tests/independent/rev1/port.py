@@ -311,13 +311,16 @@ class Rev1Port(Base):  # type: ignore[misc]
     # Logout
 
     def logged_out(self) -> None:
-        """Every connection with the peer ends."""
+        """Every connection with the peer ends, or stays where nothing is under way (R31)."""
+        kept = self.choose("logout") == "kept"
         self.mine.clear()
         self.theirs.clear()
         self.aborted.clear()
         self.setups.logged_out()
         self.disconnects.logged_out()
         for vi in self.vis.values():
+            if kept and vi.state == "connected" and not (vi.outstanding or vi.waiting or vi.disconnect):
+                continue
             vi.gone = True
             if vi.state == "connected":
                 vi.fail("VIP_ERROR_CONN_LOST")

@@ -98,7 +98,14 @@ class Sender:
         vi.waiting.append(descriptor)
         if self.port.choose.yes("send_copies") and descriptor.op in ("send", "rdma-write") and not self._objection(vi, descriptor):
             descriptor.copy = gather(self.port.receiver.memory, descriptor.segments)
-        later(self.port, "send_delay", lambda: self._next(vi))
+        later(self.port, "send_delay", lambda: self._begin(vi))
+
+    def _begin(self, vi: Rev1Vi) -> None:
+        """Nothing of FC-VI goes out before a login."""
+        if self.port.login.done:
+            self._next(vi)
+        else:
+            self.port.login.ensure(lambda: self._next(vi), lambda: self.port.broken(vi))
 
     def _next(self, vi: Rev1Vi) -> None:
         """What may go out now (R25: one Message at a time, or all)."""
