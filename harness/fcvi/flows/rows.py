@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fcvi.engine.words import file_name
+from fcvi.engine.words import file_name, printable
 
 from .table import ENDS, discriminator, level
 from .units import duration
@@ -191,8 +191,10 @@ def flat(r: Row) -> Row:
 
 
 def _cell(value: Any) -> Any:
-    """What a port chose is text: a spreadsheet takes what begins so for a formula (CWE-1236)."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    """What a port chose, and the name of a file, is text of one line: a spreadsheet takes what begins so for a formula (CWE-1236),
+    and a job that prints the table a line for a command."""
+    text = printable(value) if isinstance(value, str) else ""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text or value
 
 
 def _escaped(text: str) -> str:

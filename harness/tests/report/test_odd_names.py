@@ -14,7 +14,7 @@ import pytest
 
 from fcvi.flows.rows import flat
 
-from ..conftest import PCAPS, fcvi
+from ..conftest import PCAPS, ROOT, fcvi
 
 CAPTURE = PCAPS / "field/revision-of-no-edition.pcap"
 
@@ -57,4 +57,13 @@ def test_no_cell_is_a_formula(first: str) -> None:
     row = flat({"discriminator": [f'{first}HYPERLINK("x:y")', "plain"], "connection": "1", "latency_us": -1})
     text = io.StringIO()
     csv.writer(text).writerow(row.values())
-    assert next(csv.reader(io.StringIO(text.getvalue(), newline=""))) == [f'\'{first}HYPERLINK("x:y")', "plain", "1", "-1"]
+    cell = {"\t": r"\t", "\r": r"\r"}.get(first, f"'{first}") + 'HYPERLINK("x:y")'
+    assert next(csv.reader(io.StringIO(text.getvalue(), newline=""))) == [cell, "plain", "1", "-1"]
+
+
+def test_a_line_of_a_table_is_a_connection(tmp_path: Path) -> None:
+    """The log of a job takes a line that begins with two colons for a command."""
+    name = tmp_path / "a\n::error::b.pcap"
+    name.write_bytes((ROOT / "pcaps/rev1/session.pcap").read_bytes())
+    lines = fcvi("flows", "--csv", str(name)).stdout.splitlines()
+    assert len(lines) == 2 and r"a\n::error::b.pcap" in lines[1]
