@@ -463,6 +463,32 @@ START_TEST(a_disconnect_begins_an_exchange)
 }
 END_TEST
 
+/* No sentence of the draft forbids these: they are counted, in true words, and nobody is accused. what: 0:
+ * both ports disconnect; 1: a Message before FCVI_CONNECT_RESP2; 2: one behind its sender's Disconnect. */
+START_TEST(what_the_draft_does_not_say_is_counted_as_that)
+{
+    struct stream s = {.sof_i = FCVI_SOF_I3, .sof_n = FCVI_SOF_N3};
+    setup1(&s, DELIVERY);
+    if (_i == 1) {
+        remove_frame(&s, 3);
+        request(&s, 0, 2, 0, LAST);
+        counts(iu1(&s, 0x19, 3, A, LAST | END, 1, HB, 0), 1, 0);
+    }
+    end1(&s, false, 5, _i == 1);
+    end1(&s, true, 5, _i == 1);
+    if (_i == 2)
+        request(&s, 0, 6, 1, LAST);
+    put(iu1(&s, 0x12, 2, B, FIRST | END | INITIATIVE, 7, HA, 0)->bytes, AT_FLAGS, 1, 5);
+    iu1(&s, 0x1A, 3, A, CONTEXT | LAST | END, 7, HB, 0);
+    expect1(&s, NULL, 0, "what the draft does not say");
+    struct verdict v;
+    judge1(&v, &s, WHOLE);
+    ck_assert_uint_eq(fcvi_monitor_unjudged(v.monitor, FCVI_UNJUDGED_UNSAID).frames, _i != 0);
+    ck_assert_uint_eq(fcvi_monitor_unjudged(v.monitor, FCVI_UNJUDGED_SETUP).frames, 0);
+    free_verdict(&v);
+}
+END_TEST
+
 /* 5.3.4. The first byte has the top bit: 128 bits without a sign. */
 START_TEST(the_codes_of_the_arbitration_fit_the_addresses)
 {
@@ -773,6 +799,7 @@ int main(void)
     tcase_add_test(tc, the_setup_has_its_order);
     tcase_add_test(tc, a_login_before_every_iu_ends_nothing);
     tcase_add_test(tc, a_disconnect_begins_an_exchange);
+    tcase_add_loop_test(tc, what_the_draft_does_not_say_is_counted_as_that, 0, 3);
     tcase_add_loop_test(tc, the_codes_of_the_arbitration_fit_the_addresses, 0, 10);
     tcase_add_test(tc, local_is_the_side_of_the_sender);
     tcase_add_test(tc, no_level_answers_that_has_no_answers);

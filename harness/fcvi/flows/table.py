@@ -620,7 +620,17 @@ class Table:
         if opcode == _CONNECT_RQST:
             self._request(network, step, body, data[at + 5] & 7).is_1999 = True
             return step
-        return self._add_to_flow(network, step, body, handle, True)
+        self._add_to_flow(network, step, body, handle, True)
+        if opcode == _DISCONNECT_RQST:
+            self._count_disconnect(network, step, number(data, at + 8, 4))
+        return step
+
+    def _count_disconnect(self, network: int, step: Step, ident: int) -> None:
+        """A Disconnect of Rev 1.0 takes the VI_MSG_ID of the next Message (6.10): that one is not missing."""
+        flow = self._setups.get((network, step.sender, step.target, step.ox_id))
+        way = None if flow is None else self.scan.at(flow.index).way[flow.ids.index(step.sender)]
+        if way is not None and way.has_next and way.next_id == ident:
+            way.next_id = (ident + 1) & NONE
 
     def _joined(self, network: int, step: Step, data: bytes, body: bytes) -> tuple[Step, Optional[bytes]]:
         """The payload of a connect IU that may come in several frames (E44), with the first of them; None: it is not whole."""

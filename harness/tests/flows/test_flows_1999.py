@@ -10,10 +10,12 @@ from typing import Callable, Optional
 import pytest
 from _fcvi import lib
 
+from fcvi.capture.reader import Reader
 from fcvi.flows.cause import Cause
 from fcvi.flows.causes import explain
 from fcvi.flows.table import Flow, Table
 
+from harness.tests.capture.wrappings import pcap
 from ..conftest import ROOT, fcvi
 from .field.bank import DROP
 from .field.world import IDS, World
@@ -213,3 +215,19 @@ def test_an_iu_of_several_sequences_may_count_from_its_own_first_byte(tmp_path: 
     row = json.loads(fcvi("flows", "--json", str(path)).stdout)
     assert (row["messages"], row["again"], row["late"], row["gaps"], row["unanswered"]) == ([2, 0], 0, 0, 0, 0)
     assert row["bytes"][0] == 8 + 64 + 64
+
+
+def test_a_disconnect_takes_the_number_of_the_next_message(tmp_path: Path) -> None:
+    """6.10: before a Message behind its sender's Disconnect, of which the draft says nothing, none is missing."""
+    with Reader(str(SESSION)) as reader:
+        frames = [(record.time_us, bytes(record.data)) for record in reader]
+    gone = next(n for n, (_, data) in enumerate(frames) if data[28] == 0x12)
+    ends, ident = frames[gone][1][1:8], int.from_bytes(frames[gone][1][32:36], "big")
+    last = next(data for _, data in reversed(frames[:gone]) if data[28] == 0 and data[1:8] == ends)
+    frames.append((frames[-1][0] + 10, last[:16] + b"\x0f\xf0" + last[18:32] + (ident + 1).to_bytes(4, "big") + last[36:]))
+    path = tmp_path / "c.pcap"
+    path.write_bytes(pcap(224, frames))
+    table = Table()
+    table.take(str(path))
+    assert explain(table, table.finish()) == ([], []) and not table.lacking.count
+    assert not sum(int(table.scan.at(flow.index).way[side].gaps) for flow in table.flows.values() for side in (0, 1))

@@ -100,6 +100,7 @@ enum fcvi_monitor_unjudged {
     FCVI_UNJUDGED_DAMAGED,  /* the frame is damaged, or not understood */
     FCVI_UNJUDGED_BREACH,   /* the other side had broken a rule before */
     FCVI_UNJUDGED_EVICTED,  /* more goes on at once than the monitor has room for */
+    FCVI_UNJUDGED_UNSAID,   /* the edition does not say whether the IU may be sent then */
     FCVI_UNJUDGED_COUNT
 };
 

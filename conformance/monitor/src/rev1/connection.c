@@ -12,6 +12,11 @@ struct r1_end *mon_rev1_target(struct r1_judged_frame *r)
     struct judged_frame *s = r->s;
     struct r1_end *end = mon_rev1_end(s, s->s_id, s->d_id, (uint32_t)fcvi_DH_REV1_VI_HANDLE(s->dh));
     const struct pair *p = s->m->voided == 0 ? NULL : mon_pair_here(s);
+    if (end != NULL && end->left && end->made > s->m->last_gap) {
+        if (s->iu != FCVI_IU_DISCONNECT_RESP) /* which the other port's Disconnect asks for */
+            mon_unjudged(s->m, FCVI_UNJUDGED_UNSAID, s->in->number);
+        return NULL;
+    }
     if (end == NULL || end->unsure || end->made <= s->m->last_gap || (p != NULL && p->voided > end->made)) {
         mon_unjudged(s->m, FCVI_UNJUDGED_SETUP, s->in->number);
         return NULL;

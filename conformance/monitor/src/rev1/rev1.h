@@ -64,6 +64,8 @@ struct r1_end {
     uint32_t next;    /* VI_MSG_ID of the next Message */
     uint8_t level;    /* 0: not known */
     bool counting;    /* next is known */
+    bool open;        /* FCVI_CONNECT_RESP2 was seen */
+    bool left;        /* its sender has disconnected */
     bool closed;      /* a Disconnect or an abort came: the handle may be given again */
     bool unsure;      /* what it names is not certain */
     bool pref, has_pref;

@@ -15,7 +15,7 @@ static void take_request(struct r1_judged_frame *r)
                                     "VI_MSG_ID is not one more than that of the last Message sent",
                                     end->next),
                         end->last != 0 ? end->last : end->made);
-    end->closed = end->unsure = true; /* it may ask again, and no row says what it may send meanwhile */
+    end->left = end->closed = end->unsure = true; /* no row says what it may send from now on */
     struct r1_end *back = mon_rev1_end(s, s->d_id, s->s_id, end->partner);
     if (back != NULL) /* the other port may have asked at the same time */
         back->closed = true;

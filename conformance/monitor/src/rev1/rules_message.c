@@ -75,6 +75,8 @@ static void take_request(struct r1_judged_frame *r)
     mon_rev1_pref(r, end);
     if (!first)
         return;
+    if (!end->open) /* no row says that the setup ends first; its VI_MSG_ID is judged */
+        mon_unjudged(s->m, FCVI_UNJUDGED_UNSAID, s->in->number);
     r->x->level = end->level;
     check_id(r, end);
     check_read(r);

@@ -206,6 +206,7 @@ static void take_acknowledgement(struct r1_judged_frame *r)
     struct r1_end *back = mon_rev1_end(s, x->responder, x->originator, x->rqst_handle);
     if (there == NULL || back == NULL)
         return;
+    there->open = back->open = true;
     if (fcvi_DH_REV1_CONN_ERR(s->dh)) /* no Connection came of it */
         there->closed = there->unsure = back->closed = back->unsure = true;
 }
