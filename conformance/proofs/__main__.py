@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Callable, Sequence
 
 from conformance import register_all
+from fcvi.engine.catalogue import of_every_turn
 
 from .books import BOOKS, WIRES
 from .play import ORDER, Check, Player, levels_of
@@ -84,12 +85,12 @@ def open_checks(player: Player, checks: Sequence[Check]) -> list[str]:
     return [
         f"{check.place} {check.primitive} {check.subject} {check.requirement}: {check.verdict}"
         for check in checks
-        if check.verdict not in FINE and check.name not in reasons
+        if check.verdict not in FINE and not {check.name, of_every_turn(check.name)} & reasons.keys()
     ] + [
         f"{check.place} {check.primitive} {check.subject} {check.requirement}: accuses {one.device} in {one.variant}"
         for check in checks
         for one in check.choices
-        if one.named and (check.step, CHOICE, check.subject, check.requirement) not in reasons
+        if one.named and of_every_turn((check.step, CHOICE, check.subject, check.requirement)) not in reasons
     ]
 
 

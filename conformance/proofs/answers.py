@@ -145,11 +145,11 @@ class Reader(proof.Recorder):
     def note(
         self, primitive: str, requirement: str, looks: Sequence[proof.Look], resolve: Callable[[proof.Look], Optional[proof.Sight]],
         condition: bool = False, wanted: Sequence[Any] = (), tolerated: Optional[Mapping[Any, str]] = None, now_us: int = 0,
-        words: str = "",
+        words: str = "", turn: str = "", erratum: str = "",
     ) -> None:  # fmt: skip
         fresh = tuple(reversed(self._looks.values())) or (self._before if condition else ())
         read = [look.thing for look in (*fresh, *looks) if isinstance(look.thing, Call)]
-        super().note(primitive, requirement, looks, lambda look: None, condition, wanted, tolerated, now_us, words)
+        super().note(primitive, requirement, looks, lambda look: None, condition, wanted, tolerated, now_us, words, turn, erratum)
         last = [call for call in self._answers[-8:] if call.reply.done and call.reply.error is None][::-1]
         chosen = list({id(call): call for call in (*read, *last) if call.reply.done and call.reply.error is None}.values())
         self._sort()
@@ -168,6 +168,7 @@ class Reader(proof.Recorder):
         if gone and not any(part.arrives for part in parts):
             aspects.append((COMES, gone, None, ()))
         of_record = {one.name: getattr(record, one.name) for one in fields(record)}
+        of_record["turn"] = ""  # the tables of these books have one line for all turns of a loop
         for words_of, lost, seen, passing in aspects:
             self.records.append(OfCalls(
                 **of_record, aspect=words_of, gone=lost, seen=seen, passing=passing, read=told[0], earlier=told[1],

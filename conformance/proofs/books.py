@@ -77,9 +77,14 @@ class Book:
         """What makes a device with one thing wrong."""
         raise NotImplementedError
 
+    @property
+    def turns(self) -> bool:
+        """Whether proofs.tsv has a line for each turn of a loop that checks another thing."""
+        return False
+
     def recorder(self) -> proof.Recorder:
         """What notes the checks."""
-        return Parted()
+        return Parted(self.turns)
 
     def cases(self) -> Sequence[CaseInfo]:
         """All of them."""
@@ -130,7 +135,7 @@ class Book:
 class Wire:
     """A wire. broken: a port that can have one thing broken. headers: the fields of its kinds of message that a check of a whole
     one may be about, which are kinds. fields: all the fields of a kind. by_hand: makes a device of the bank, by its name. bank: its
-    devices."""
+    devices. turns: of Book."""
 
     reference: Callable[[], RefDut]
     broken: Callable[[], BrokenCalls]
@@ -139,6 +144,7 @@ class Wire:
     fields: Callable[[str], Sequence[str]]
     by_hand: Optional[Callable[[str], Dut]] = None
     bank: Callable[[], Sequence[Banked]] = tuple
+    turns: bool = False
 
 
 class WireBook(Book):
@@ -147,6 +153,10 @@ class WireBook(Book):
     def __init__(self, protocol: Protocol, wire_of: Wire) -> None:
         super().__init__(protocol)
         self._wire = wire_of
+
+    @property
+    def turns(self) -> bool:
+        return self._wire.turns
 
     def pixit(self) -> Pixit:
         """Of 1999, FCVI_ULP_TIMEOUT is what the laboratory says; the port has that of its R_A_TOV."""
@@ -330,10 +340,10 @@ BOOKS: dict[str, Book] = {
         )),
         WireBook(REV1, Wire(
             lambda: RefDut("ref", "rev1"), lambda: BrokenPort("rev1"), lambda kind: HEADER_FIELDS, tuple(codec.IUS_REV1),
-            fields_of_1999, _by_hand_1999, _bank_1999,
+            fields_of_1999, _by_hand_1999, _bank_1999, turns=True,
         )),
         WireBook(VITCP, Wire(
-            StreamDut, BrokenStreams, names_of, tuple(wire.NAMES.values()), names_of, _by_hand_vitcp, _bank_vitcp,
+            StreamDut, BrokenStreams, names_of, tuple(wire.NAMES.values()), names_of, _by_hand_vitcp, _bank_vitcp, turns=True,
         )),
         CallBook(VIPL, _provider, _faults_of_vipl),
         CallBook(VERBS, _rnic, _faults_of_verbs, 500_000),

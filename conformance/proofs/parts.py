@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from fcvi.engine import proof
 from fcvi.engine.breaks import Break
-from fcvi.engine.catalogue import COMES
+from fcvi.engine.catalogue import COMES, TURN
 from fcvi.engine.conditions import Condition, Part, here, scenario_of
 from fcvi.engine.proof import CONDITIONS
 
@@ -35,22 +35,27 @@ class Aspect(proof.Record):
 
     @property
     def subject(self) -> str:
-        return self.aspect
+        return f"{self.aspect}{TURN}{self.turn}" if self.turn else self.aspect
 
 
 class Parted(proof.Recorder):
-    """Notes a check of a condition once for each part of it."""
+    """Notes a check of a condition once for each part of it. turns: and once for each turn of a loop that checks another thing."""
+
+    def __init__(self, turns: bool = False) -> None:
+        super().__init__()
+        self._turns = turns
 
     def note(
         self, primitive: str, requirement: str, looks: Sequence[proof.Look], resolve: Callable[[proof.Look], Optional[proof.Sight]],
         condition: bool = False, wanted: Sequence[Any] = (), tolerated: Optional[Mapping[Any, str]] = None, now_us: int = 0,
-        words: str = "",
+        words: str = "", turn: str = "", erratum: str = "",
     ) -> None:  # fmt: skip
-        super().note(primitive, requirement, looks, resolve, condition, wanted, tolerated, now_us, words)
+        super().note(primitive, requirement, looks, resolve, condition, wanted, tolerated, now_us, words, turn, erratum)
         if primitive not in CONDITIONS:
             return
         record, found = self.records.pop(), here()
         told = {one.name: getattr(record, one.name) for one in fields(record) if one.name != "sights"}
+        told["turn"] = record.turn if self._turns and found is not None and found.varies and record.place else ""
         lost: dict[Break, None] = {}
         for part in found.parts if found is not None else ():
             assert found is not None

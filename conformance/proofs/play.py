@@ -11,7 +11,7 @@ from fcvi.engine import proof
 from fcvi.engine.attachment import Dut
 from fcvi.engine.breaks import Break
 from fcvi.engine.case import CaseInfo, Variant
-from fcvi.engine.catalogue import COMES, EVERY_CASE
+from fcvi.engine.catalogue import COMES, EVERY_CASE, TURN, of_every_turn
 from fcvi.engine.conditions import Judge
 from fcvi.engine.proof import CONDITIONS
 from fcvi.engine.protocol import judging_by
@@ -81,9 +81,10 @@ class Seen:
         return requirement in self.failing or (not judged and bool(self.noticed.get(requirement)))
 
     def of(self, requirement: str, levels: Mapping[str, str], part: Optional[Broken] = None) -> str:
-        """What it says of a check of this requirement (ORDER). part: of its condition that has to be broken."""
+        """What it says of a check of this requirement (ORDER). part: of its condition that has to be broken, in its turn."""
         if self.names(requirement, levels):
-            return "named" if part is None or part in self.broken else "otherwise"
+            shown = part is None or not self.broken.isdisjoint((part, _any_turn(part)))
+            return "named" if shown else "otherwise"
         if requirement in self.noticed and not self.noticed[requirement]:
             return "tolerated"
         words = {Verdict.FAIL: "otherwise", Verdict.PASS: "passes", Verdict.INCONCLUSIVE: "inconclusive"}
@@ -117,13 +118,18 @@ class Check:
         return self.primitive in CONDITIONS and self.subject != ""
 
     @property
+    def comes(self) -> bool:
+        """Whether it is that something comes at all."""
+        return self.subject.partition(TURN)[0] == COMES
+
+    @property
     def part(self) -> Optional[Broken]:
         """The part of its condition that has to be broken; None where that its requirement is named is enough."""
-        return (self.place, self.requirement, self.subject) if self.is_part and self.subject != COMES else None
+        return (self.place, self.requirement, self.subject) if self.is_part and not self.comes else None
 
     def takes(self, device: Break) -> bool:
         """Whether a device can prove it: that something does not come says nothing of a value, and the other way round."""
-        if self.subject == COMES:
+        if self.comes:
             return device in self.gone
         return not self.gone or device not in self.gone and device.verb not in _ABSENT and not is_absence(device)
 
@@ -159,6 +165,10 @@ class Check:
         return max(found, key=ORDER.index) if found else "tolerated" if self.choices else "no device"
 
 
+def _any_turn(part: Broken) -> Broken:
+    return part[0], part[1], part[2].partition(TURN)[0]
+
+
 def aspect_of(primitive: str, device: Break) -> str:
     """Which part of the check a device breaks."""
     return device.verb if primitive == "finish" else primitive
@@ -190,6 +200,7 @@ class Player:
         for one in (*shown, *book.bank()):
             self._bank.setdefault(one.requirement, []).append(one)
         self._explained = explained
+        self._parts: set[Broken] = set()  # of the conditions that the reference device was held against
         self._shown = {one.check: one for one in shown if one.check is not None}
         self._everywhere = [one for one in shown if one.check is None]
         self._shows: dict[Broken, list[Outcome]] = {}  # the devices that broke a part, of whichever check they were made
@@ -231,6 +242,7 @@ class Player:
                 for record in recorder.records:
                     place = _relative(record.place)
                     key = (place, record.primitive, record.subject, record.requirement)
+                    self._parts.add((place, record.requirement, record.subject))
                     check = found.setdefault(key, Check(key[0], record.step or EVERY_CASE, key[1], key[2], key[3]))
                     occasion = Occasion(case, variant, record, cost, self.book.kind_of(variant))
                     check.add(occasion)
@@ -262,7 +274,7 @@ class Player:
         late_us = 4 * self._pixit.late_us
         if check.primitive in CONDITIONS and self._is_shown(check):
             return
-        for occasion in check.occasions[: _OCCASIONS if check.subject == COMES else self.book.occasions]:
+        for occasion in check.occasions[: _OCCASIONS if check.comes else self.book.occasions]:
             named = {aspect for aspect, verdict in check.aspects().items() if verdict == "named"}
             for device in islice(self.book.devices(occasion.record, late_us), _within(occasion, self.book.candidates)):
                 if aspect_of(check.primitive, device) in named or not check.takes(device):
@@ -284,7 +296,7 @@ class Player:
             if outcome.verdict == "named":
                 check.outcomes += [replace(outcome, aspect=aspect) for aspect in sorted(lacking)]
                 return
-        if not (check.is_part and check.name in self._explained):
+        if not (check.is_part and (check.name in self._explained or of_every_turn(check.name) in self._explained)):
             self._elsewhere(check, late_us)  # also what is tolerated: in another variant it may not be
             if check.verdict not in ("named", "tolerated"):
                 self._sweep(check)
@@ -378,7 +390,7 @@ class Player:
 
     def _sweep(self, check: Check) -> None:
         """What can be broken at all, at the cheapest two occasions, for what is not named by a device of its own."""
-        for occasion in check.occasions[:2] if check.subject != COMES else ():
+        for occasion in check.occasions[:2] if not check.comes else ():
             lacking = {aspect for aspect, verdict in check.aspects().items() if verdict != "named"} or {check.primitive}
             self.seen(occasion.case, occasion.variant, None)
             assert self._last is not None
@@ -399,17 +411,21 @@ class Player:
         said = seen.of(check.requirement, self.levels, check.part)
         return Outcome(device, occasion.ident, said, seen.failing, aspect_of(check.primitive, device))
 
+    def _known_turn(self, part: Broken) -> Broken:
+        """Of a turn that the reference device has not: its words are made of what is wrong, so that it may be any."""
+        return part if not self._parts or part in self._parts else _any_turn(part)
+
     def seen(self, case: CaseInfo, variant: Variant, device: Optional[Break]) -> Seen:
         """What the suite says of a device in a variant; None: of the port as it is."""
         dut = self._last = self._with(device)
         self.played += 1
-        judge = Judge()
+        judge = Judge(self.book.turns)
         with judging_by(self.book.protocol), proof.recording(judge):
             result = run_variant(dut, case, variant, self._pics_of(device), self._pixit, self.levels, SEED)
         if result.verdict is Verdict.ERROR:
             self._with(None).restart()
         noticed = {f.requirement: f.erratum is None for f in sorted(result.findings, key=lambda f: f.erratum is None)}
-        broken = sorted((_relative(place), row, part) for place, row, part in judge.broken)
+        broken = sorted(self._known_turn((_relative(place), row, part)) for place, row, part in judge.broken)
         seen = Seen(result.verdict, tuple(result.broken), noticed, frozenset(broken))
         for part in broken:
             if device is not None and seen.names(part[1], self.levels):

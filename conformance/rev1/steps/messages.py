@@ -422,7 +422,7 @@ def completed(t: Scenario, vi: int, queue: str = "recv") -> Optional[Completion]
 
 
 def until_completed(t: Scenario, vi: int, queue: str) -> Optional[Completion]:
-    """Wait for a completion of this queue; None when there is none."""
+    """Wait for a completion of this queue."""
     t.owed(lambda: any(c.vi == vi and c.queue == queue for c in t.completions))
     return completed(t, vi, queue)
 

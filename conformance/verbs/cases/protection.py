@@ -59,7 +59,7 @@ _OF_RECEIVES = {"flipped": "8.3.2-03", "deregistered": "8.3.2-03", "beyond": "8.
 
 
 @verbs(24, "A local buffer that may not be used",
-       "5.2-01..02 5.2-04 5.2.1-01 6.2.2.3-03 6.4-01 7.2.1-02 7.3-01 7.6.3-02 7.6.3-05 8.3.2-02..05 8.3.2-07..08",
+       "5.2-01..02 5.2-04 5.2.1-01 6.2.2.3-03 6.4-01 7.2.1-02 7.3-01 7.6.3-02 7.6.3-05 8.1.3.2.1-03 8.3.2-02..05 8.3.2-07..08",
        errata="B30 B44 B54 B69", variants=[
            *product(each("fault", list(_FAULTS), {"zero": IWARP}), each("op", ["send", "second", "write", "read", "recv"])),
            *product(each("fault", ["pd", "deregistered"]), each("op", ["second-recv"])),
@@ -135,6 +135,8 @@ def failed(t: Verbs, row: str, wr: Wr, what: str, also: frozenset[str] = frozens
     """The WC of a WR at fault, by the row of the fault and those that every such WC decides."""
     wanted = " or ".join(sorted(LOCAL | also))
     t.require(wr.status in LOCAL | also, row, what, wr.status, wanted)
+    if row == _FAULTS["zero"]:
+        t.require(wr.status in LOCAL | also, "8.1.3.2.1-03", what, wr.status, wanted)
     t.require(wr.status in LOCAL | also, "6.2.2.3-03", what, wr.status, wanted)
 
 

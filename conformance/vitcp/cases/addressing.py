@@ -184,7 +184,7 @@ def matching(t: Scenario) -> None:
     t.send(stream, pdu.but(ce=ce))
     t.owed(lambda: wait.done or stream.over)
     t.settle()
-    t.require(wait.done == matches, row, "VipConnectWait returns" if wait.done else "VipConnectWait does not return",
+    t.require(wait.done == matches, row, "VipConnectWait does not return" if matches else "VipConnectWait returns",
               wait.done, matches)
     if matches and wait.done:
         accepted(t, vi, wait, stream)

@@ -18,6 +18,7 @@ ON_EVERY_FRAME, DECIDED_BY, CHANGED, PROOFS = "on_every_frame.tsv", "decided_by.
 EXPLAINED = "proofs_explained.tsv"
 EVERY_CASE = "every call and completion"  #: the step of what is checked in every case, whatever it is about
 COMES = "it comes"  #: the subject of a check that something comes at all
+TURN = " :: "  #: stands in a subject before what tells one turn of a loop from the others
 NOT_TESTED = "not_tested.tsv"
 #: Of an edition: what became of each requirement of its base (editions.py).
 HOLDS = "holds.tsv"
@@ -98,6 +99,11 @@ class Proof:
     def name(self) -> tuple[str, str, str, str]:
         """What tells its check from others."""
         return self.step, self.primitive, self.subject, self.requirement
+
+
+def of_every_turn(name: tuple[str, str, str, str]) -> tuple[str, str, str, str]:
+    """The name of a check whichever turn of a loop makes it."""
+    return name[0], name[1], name[2].partition(TURN)[0], name[3]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, Container, Iterator, Mapping, Optional
 
 from . import proof
+from .catalogue import TURN
 
 #: Functions between a check and the recorder.
 _INNER = frozenset(("note", "breach", "report", "require", "demand", "fail"))
@@ -67,6 +68,11 @@ class Condition:
     parts: tuple[Part, ...]
     frame: FrameType
     asker: Optional[FrameType]
+    varies: bool = False  # the words of the check are made each time that it is made
+
+    def subject(self, part: str, turn: str) -> str:
+        """The words of a part, and the turn of a loop that checks several things."""
+        return f"{part}{TURN}{turn}" if self.varies and turn else part
 
     def things(self, part: Part) -> list[Any]:
         """The values of the names of a part. A loop over what came does not ask that it comes; one over what was asked for does."""
@@ -164,7 +170,14 @@ def here() -> Optional[Condition]:
         return None
     if any(part.sides for part in parts):
         parts = tuple(one for part in parts for one in _members_of(part, frame))
-    return Condition(parts, frame, asker if given is not None else None)
+    return Condition(parts, frame, asker if given is not None else None, _varies(*_place(frame)))
+
+
+@functools.cache
+def _varies(file: str, _: str, line: int, column: int) -> bool:
+    """Whether the words of a check are no constant."""
+    call = _source(file)[0][line, column]
+    return len(call.args) > 2 and not isinstance(call.args[2], ast.Constant)
 
 
 def _members_of(part: Part, frame: FrameType) -> Iterator[Part]:
@@ -400,10 +413,12 @@ def _is_nothing(node: ast.expr) -> bool:
 
 
 class Judge(proof.Recorder):
-    """Notes nothing but the breaches: where, of which requirement, and which part of the condition did not hold."""
+    """Notes nothing but the breaches: where, of which requirement, and which part of the condition did not hold. Of a book that
+    tells the turns of a loop apart it notes the turn, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: bool = False) -> None:
         super().__init__()
+        self._turns = turns
         self.broken: set[tuple[str, str, str]] = set()
 
     def started(self, method: str, call: Any) -> None:
@@ -418,10 +433,10 @@ class Judge(proof.Recorder):
     def note(self, *check: Any, **how: Any) -> None:
         """Not noted."""
 
-    def breach(self, requirement: str) -> None:
+    def breach(self, requirement: str, turn: str = "") -> None:
         found = here()
         if found is not None:
-            self.broken.add((proof.asker()[0], requirement, found.broken()))
+            self.broken.add((proof.asker()[0], requirement, found.subject(found.broken(), turn if self._turns else "")))
 
 
 __all__ = ["Condition", "Judge", "Part", "here", "scenario_of"]

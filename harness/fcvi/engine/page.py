@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Se
 from . import proof
 from .break_words import in_words
 from .breaks import understand
-from .catalogue import COMES, EVERY_CASE, Proof, load_catalogue, load_explained, load_proofs
+from .catalogue import (
+    COMES, EVERY_CASE, TURN, Proof, load_catalogue, load_explained, load_proofs, of_every_turn,
+)  # fmt: skip
 from .conditions import here
 from .page_words import answered, asked, compared, otherwise, said, span, tolerance
 from .pics import complete
@@ -39,7 +41,6 @@ _SAYS = ("notify ", "async", "cm", "connect-request")  # notifications of agents
 _CONTROL = "positive control"
 _TOLD = ("completion", "state", "VipErrorCallback")  # the recorder is told of these by itself
 _OF_CASES = ("conformance.", "fcvi_own_")  # modules of cases and their steps, the user's own too (own_cases.py)
-_TOLERATED = "An erratum lets a device do otherwise."
 AT_THE_END = "What every case owes when it ends"
 
 
@@ -191,17 +192,18 @@ class Watcher(proof.Recorder):
     def note(
         self, primitive: str, requirement: str, looks: Sequence[proof.Look], resolve: Callable[[proof.Look], Optional[proof.Sight]],
         condition: bool = False, wanted: Sequence[Any] = (), tolerated: Optional[Mapping[Any, str]] = None, now_us: int = 0,
-        words: str = "",
+        words: str = "", turn: str = "", erratum: str = "",
     ) -> None:  # fmt: skip
         self._poll()
         about = list(looks) or (list(self._looks.values())[-1:] if condition else [])
-        super().note(primitive, requirement, looks, resolve, condition, wanted, tolerated, now_us, words)
+        super().note(primitive, requirement, looks, resolve, condition, wanted, tolerated, now_us, words, turn, erratum)
         found = here() if primitive in proof.CONDITIONS else None
         parts = found.parts if found is not None else ()
         if found is not None and any(hasattr(thing, "over") for part in parts for thing in found.things(part)):
             about = []  # a TCP connection: what came of it is the last step
         thing = about[0].thing if about else None
-        self._add("checked", thing, words, self.records[-1], tuple(part.words for part in parts))
+        subjects = tuple(found.subject(part.words, turn) for part in parts) if found is not None else ()
+        self._add("checked", thing, words, self.records[-1], subjects)
 
 
 def _part(body: CodeType) -> str:
@@ -364,11 +366,17 @@ class _Page:
         name = (record.step or EVERY_CASE, record.primitive, record.requirement)
         every = self._proofs.get(name, [])
         subjects = event.parts or (record.subject,)
-        alone = {one.subject for one in every} <= {*subjects, COMES}
-        own = [one for one in every if one.subject in subjects or one.subject == COMES and event.parts and alone]
+        if not any(one.subject in subjects for one in every):  # all turns of a loop have one line
+            subjects = tuple(subject.partition(TURN)[0] for subject in subjects)
+        turns = {subject.partition(TURN)[2] for subject in subjects}
+        mine = [one for one in every if one.subject.partition(TURN)[2] in turns]
+        alone = {one.subject for one in mine if not _comes(one)} <= {*subjects}
+        own = [one for one in mine if one.subject in subjects or _comes(one) and event.parts and alone]
         check.shown_by = tuple(one for one in own if one.device)
-        reasons = (self._reasons.get((*name[:2], subject, name[2]), "") for subject in subjects)
-        tolerated = _TOLERATED if any(one.verdict == "tolerated" for one in own) else ""
+        names = [(*name[:2], subject, name[2]) for subject in subjects]
+        reasons = (self._reasons.get(one, "") for one in [*names, *map(of_every_turn, names)])
+        tolerated = f"{record.erratum or 'An erratum'} lets a device do otherwise." if record.erratum or any(
+            one.verdict == "tolerated" for one in own) else ""  # fmt: skip
         check.why_not = "" if check.shown_by else next(filter(None, reasons), tolerated)
         return check
 
@@ -391,9 +399,13 @@ class _Page:
         return step
 
 
+def _comes(one: Proof) -> bool:
+    return one.subject.partition(TURN)[0] == COMES
+
+
 def _coarse(one: Proof) -> bool:
     """Whether the device breaks more than a value."""
-    return one.subject == COMES or one.device.startswith(_COARSE)
+    return _comes(one) or one.device.startswith(_COARSE)
 
 
 def _count(step: Step, check: Check, like: bool = False) -> None:

@@ -133,6 +133,8 @@ _ASIDE = re.compile(r"\b(that|though|although|where|when|whose|which)\b.*")
 #: What makes a sentence of the words of a check in a book of calls, which say as a rule what is looked at.
 _DENIED = re.compile(r"\b(do|does|did|is|are) not\b|\btells no\b|\byet the call returned\b|\bcame back\b|^no\b.*\b(is|are|comes)\b")
 _IU = re.compile(r"(?<![\w.])(?:DIS)?CONNECT_R(?:QST|ESP\d?)\b|(?<![\w.])(?:SEND|WRITE|READ)_R(?:QST|ESP)\b")
+_US = re.compile(r"\b(\d+) us\b")
+_YET = re.compile(r"(Status .*), yet the call returned \w+")
 _RETURNED = re.compile(r"^(\w+) returned \w+$")
 
 
@@ -171,16 +173,22 @@ def compared(record: Record, words: str, named: Callable[[int], str], wire: bool
     if record.primitive == "expect_stream":
         return "the device asks for a TCP connection"
     words = _IU.sub(lambda kind: named_iu(kind[0]), words)
-    for one in record.wanted:
+    wanted = _US.sub(lambda us: named(int(us[1])), wanted)
+    for one in (way for passing in record.wanted for way in (str(passing), *str(passing).split(" or "))):
         words = words.removesuffix(f": {one}").removesuffix(f" is {one}")
+    if yet := _YET.fullmatch(words):
+        return f"required of the return of a call with {yet[1]}: {wanted}"
     if call := _RETURNED.match(words):  # words of a breach that have what was seen, which here is what is right
         return f"{call[1]} returns {wanted}"
     if not words:
         return f"required: {wanted}"
     told = _ASIDE.sub("", words)
-    if wire and (_BREACH.match(words) or _VERB.search(told)) or _DENIED.search(told):
-        return f"fails if {words} (required: {wanted})"
-    return f"required of {words}: {wanted}"
+    fails = f"noted, by {record.erratum}, if" if record.erratum else "fails if"
+    if wire and _BREACH.match(words) and not _VERB.search(told):
+        return f"{fails} it finds {words} (required: {wanted})"
+    if wire and _VERB.search(told) or _DENIED.search(told):
+        return f"{fails} {words} (required: {wanted})"
+    return f"expected, by {record.erratum}, of {words}: {wanted}" if record.erratum else f"required of {words}: {wanted}"
 
 
 def otherwise(record: Record) -> str:

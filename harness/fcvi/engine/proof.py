@@ -6,6 +6,7 @@ recorded unless somebody asks for it with ``recording``: until then a primitive 
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ MARK = "HOLDS_PRIMITIVES"
 #: The primitives that compare a condition.
 CONDITIONS = frozenset(("require", "demand"))
 _RUNNER = "fcvi.engine.runner"  # calls the case; what it calls beside that is no check of a case
+_NUMBERS = re.compile(r"\b0x[0-9A-Fa-f]+\b|\b(?=[0-9A-Fa-f]*\d)[0-9A-Fa-f]{4,}h?\b|\d+")
+_LONG = 90  # letters of a turn
 _MOST = 24  # things that a case looked at and no check has taken; older ones are forgotten
 
 
@@ -44,7 +47,8 @@ class Record:
 
     place: file:line of the case or step that asked. step: module and function of it. wanted: the values that pass; () where the
     check does not compare with a value. tolerated: further values that pass, with their errata. sights: what it is about, the
-    surest first. now_us: the device's time at which the check began to look. words: what its breach is called.
+    surest first. now_us: the device's time at which the check began to look. words: what its breach is called. turn: these words
+    without what was seen: they tell one turn of a loop from the others. erratum: by which a breach of it fails nobody.
     """
 
     primitive: str
@@ -56,6 +60,8 @@ class Record:
     tolerated: tuple[tuple[Any, str], ...] = ()
     now_us: int = 0
     words: str = ""
+    turn: str = ""
+    erratum: str = ""
 
     @property
     def subject(self) -> str:
@@ -135,7 +141,7 @@ class Recorder:
     def note(
         self, primitive: str, requirement: str, looks: Sequence[Look], resolve: Callable[[Look], Optional[Sight]],
         condition: bool = False, wanted: Sequence[Any] = (), tolerated: Optional[Mapping[Any, str]] = None, now_us: int = 0,
-        words: str = "",
+        words: str = "", turn: str = "", erratum: str = "",
     ) -> None:  # fmt: skip
         """A check is made. looks: what it says that it is about. condition: it compares a condition, which may be about all that
         the case has read since the last one, the latest first. words: what its breach is called, for the page of the case.
@@ -156,9 +162,11 @@ class Recorder:
         self._resolving = False
         place, step = asker()
         passing, further = tuple(wanted), tuple((tolerated or {}).items())
-        self.records.append(Record(primitive, place, step, requirement, tuple(sights), passing, further, now_us, words))
+        self.records.append(
+            Record(primitive, place, step, requirement, tuple(sights), passing, further, now_us, words, turn, erratum)
+        )  # fmt: skip
 
-    def breach(self, requirement: str) -> None:
+    def breach(self, requirement: str, turn: str = "") -> None:
         """A breach is reported."""
         self.breaches.append(Breach(*asker(), requirement))
 
@@ -178,6 +186,12 @@ def recording(into: Optional[Recorder] = None) -> Iterator[Recorder]:
         ACTIVE = before
 
 
+def turn(words: str, seen: str) -> str:
+    """The words of a check without what was seen, and without numbers: those of a loop's turn, whatever the device does."""
+    known = re.sub(rf"(?<!\w){re.escape(seen)}(?!\w)", "...", words) if len(seen) > 1 else words
+    return _NUMBERS.sub("#", known)[:_LONG]
+
+
 def asker() -> tuple[str, str]:
     """file:line of the case or step that called a primitive, and the name of its module and function; "" for what is checked of
     every case."""
@@ -191,4 +205,4 @@ def asker() -> tuple[str, str]:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}", f"{module}.{function}"
 
 
-__all__ = ["ACTIVE", "CONDITIONS", "Breach", "Look", "MARK", "Record", "Recorder", "Sight", "asker", "recording"]
+__all__ = ["ACTIVE", "CONDITIONS", "Breach", "Look", "MARK", "Record", "Recorder", "Sight", "asker", "recording", "turn"]

@@ -250,14 +250,15 @@ class Scenario:
 
     def note(
         self, primitive: str, requirement: str, *looks: proof.Look, condition: bool = False, wanted: Sequence[Any] = (),
-        tolerated: Optional[Mapping[Any, str]] = None, since_us: Optional[int] = None, words: str = "",
+        tolerated: Optional[Mapping[Any, str]] = None, since_us: Optional[int] = None, words: str = "", turn: str = "",
+        erratum: str = "",
     ) -> None:  # fmt: skip
         """A check is made, of something that the case looked at; see Recorder.note."""
         if proof.ACTIVE is not None:
             since = self.now_us if since_us is None else since_us
             proof.ACTIVE.note(
                 primitive, requirement, looks, self.sight, condition=condition, wanted=wanted, tolerated=tolerated, now_us=since,
-                words=words,
+                words=words, turn=turn, erratum=erratum,
             )  # fmt: skip
 
     def sight(self, look: proof.Look) -> Optional[proof.Sight]:
@@ -314,7 +315,7 @@ class Scenario:
         """Record a breach. With an erratum it is tolerated; otherwise the requirement's level decides."""
         self.checked.add(requirement)
         if proof.ACTIVE is not None and erratum is None:
-            proof.ACTIVE.breach(requirement)
+            proof.ACTIVE.breach(requirement, proof.turn(message, seen))
         level = self._levels.get(requirement)
         if level is None:
             raise KeyError(f"{requirement} is not in the catalogue")
@@ -335,7 +336,7 @@ class Scenario:
         if proof.ACTIVE is not None:
             self.note(
                 "require", requirement, *self._places(where), condition=True, wanted=(_said(required),), tolerated=tolerated,
-                words=message,
+                words=message, turn=proof.turn(message, _said(seen)), erratum=where.get("erratum") or "",
             )  # fmt: skip
         if not holds:
             if tolerated is not None and seen in tolerated:
@@ -348,7 +349,10 @@ class Scenario:
     ) -> None:  # fmt: skip
         """A condition without which the case cannot go on: its breach ends it."""
         self.checked.add(requirement)
-        self.note("demand", requirement, *self._places({"at": at}), condition=True, wanted=(_said(required),), words=message)
+        self.note(
+            "demand", requirement, *self._places({"at": at}), condition=True, wanted=(_said(required),), words=message,
+            turn=proof.turn(message, _said(seen)),
+        )  # fmt: skip
         if not holds:
             self.fail(requirement, message, _said(seen), _said(required), at)
 

@@ -138,7 +138,7 @@ def test_a_breach_says_that_it_fails_and_a_situation_what_is_required() -> None:
 
 @pytest.mark.parametrize("words, wanted, line", [
     ("the VI is in the wrong state", "VIP_STATE_ERROR", "fails if the VI is in the wrong state (required: VIP_STATE_ERROR)"),
-    ("no VipErrorCallback", "one", "fails if no VipErrorCallback (required: one)"),
+    ("no VipErrorCallback", "one", "fails if it finds no VipErrorCallback (required: one)"),
     ("the state of a VI that was connected", "Error", "required of the state of a VI that was connected: Error"),
     ("VipConnectAccept returned VIP_TIMEOUT", "VIP_TIMEOUT", "VipConnectAccept returns VIP_TIMEOUT"),
     ("opcode of the answer", "1Ah", "required of opcode of the answer: 1Ah"),

@@ -549,6 +549,8 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "handle-checked-in-16-bits": ("2.2.2.2.2-09", "the upper half of a memory handle is not looked at"),
     "response-length-of-the-rest": ("3.2.1-06", "RDMA Length of a Read Response falls with each segment"),
     "read-told-as-send": ("1-01", "an RDMA Read that completes is called a Send, which has no name"),
+    "send-told-as-write": ("1-01", "a Send that completes names the operation of an RDMA Write"),
+    "receive-told-as-write": ("1-01", "a receive that completes names the operation of an RDMA Write"),
     "error-told-of-the-first-vi": ("1-01", "VipErrorCallback names the first VI"),
     "numbers-of-16-bits": ("3.1-09", "Message Numbers rise in their lower 16 bits only"),
     "proposal-is-signed": ("3.2-15", "a proposal of 2^31 or more is taken for less than the own size"),

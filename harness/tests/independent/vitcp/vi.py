@@ -168,6 +168,8 @@ class Vi:
             op = "rdma-read"
         if self.port.bad("read-told-as-send") and op == "rdma-read":
             op = "send"
+        if self.port.bad("send-told-as-write") and op == "send" or self.port.bad("receive-told-as-write") and op == "recv":
+            op = "rdma-write"
         told = {"named": OP_NAMES, "receives": ("recv",), "rdma": ("rdma-write", "rdma-read"), "unnamed": ()}
         return OP_NAMES.get(op, []) if op in told[self.port.choose("operations")] else []
 
