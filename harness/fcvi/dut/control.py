@@ -9,7 +9,7 @@ from fcvi.engine.budget import Limits
 from .base import AttachError, DutError, Reply, Unavailable
 from .manual import ManualControl
 from .planes import Control, monotonic_us
-from .rpc import RpcDut
+from .rpc import INVALID_PARAMS, RpcDut
 
 
 def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[int], limits: Limits = Limits()) -> Control:
@@ -20,9 +20,6 @@ def attach_agent(spec: str, *, rpc_timeout_s: float, log: Optional[int], limits:
     if spec == "manual":
         return ManualControl()
     raise AttachError(f"--agent {spec}: unknown agent; use exec:COMMAND, unix:PATH, tcp:HOST:PORT or manual")
-
-
-_INVALID_PARAMS = -32602
 
 
 class ControlStream(RpcDut):
@@ -93,7 +90,7 @@ class RpcControl(Control):
 
     def reset(self, config: dict[str, Any]) -> None:
         reply = self._rpc.configure(config)
-        if reply.error is not None and reply.error[0] == _INVALID_PARAMS:
+        if reply.error is not None and reply.error[0] == INVALID_PARAMS:
             raise Unavailable(f"the device cannot be configured so: {reply.error[1]}")
         if reply.error is not None:
             raise DutError(f"reset was answered with error {reply.error[0]} ({reply.error[1]})")

@@ -29,6 +29,7 @@ MOST_NOTIFICATIONS = 100_000  # that one step may bring; more is a flood
 QUIET_US = 1_000  # after something came, what belongs to it follows within this time
 ASKED_US = 700  # a device that has answered sends within this time what it still has to say
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 _MESSAGE_COST = 1_000  # bytes of memory that any message takes beside those it has on the wire
 _MOST_FORGOTTEN = 4_096
 NEWEST = 2  # of the versions of the DUT protocol
@@ -225,6 +226,7 @@ class RpcDut(Dut):
         self.spec, self._timeout_s, self._log = spec, rpc_timeout_s, log
         self._budget = Budget(limits)
         self._forgotten: dict[int, str] = {}
+        self._configured = False  # whether a reset was done
         self._attach()
 
     # ---- attaching ----
@@ -482,7 +484,14 @@ class RpcDut(Dut):
         self.inbox.clear()
         self._budget.next_case()
         self._check_wire(config)
-        self._call("reset", config)
+        reply = self.request("reset", config)
+        self._wait(reply)
+        if reply.error is not None and reply.error[0] == INVALID_PARAMS and self._configured:
+            self._forget()
+            raise Unavailable(f"the device cannot be configured so: {reply.error[1]}")
+        if reply.error is not None:
+            raise DutError(f"reset was answered with error {reply.error[0]} ({reply.error[1]})")
+        self._configured = True
         self.inbox.clear()
         self._replies.clear()
         self._since = time.monotonic()
