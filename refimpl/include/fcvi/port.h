@@ -296,6 +296,8 @@ int fcvi_vip_connect_peer_done(struct fcvi_port *, uint64_t now, uint32_t vi, st
 /** VipConnectPeerWait: the result as above, or FCVI_VIP_PENDING and later a CALL event. */
 int fcvi_vip_connect_peer_wait(struct fcvi_port *, uint64_t now, uint32_t vi, uint64_t token,
                                struct fcvi_attributes *out);
+/** That call is over, and has no event: the result stays for another one. */
+void fcvi_vip_connect_peer_unwait(struct fcvi_port *, uint32_t vi, uint64_t token);
 /** VipSetViAttributes. */
 int fcvi_vip_set_vi(struct fcvi_port *, uint64_t now, uint32_t vi, const struct fcvi_attributes *);
 /** VipDisconnect: a result, or FCVI_VIP_PENDING and later a CALL event with token. */

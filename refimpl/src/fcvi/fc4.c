@@ -90,6 +90,14 @@ static void login_done(struct fcvi_port *p, const struct remote_port *r)
     }
 }
 
+/* A Peer that was told that nobody is there, and has no setup: it stays in the pool until its Timeout, and
+ * the other one may come after a login of its own (VI-DG 6.7). */
+static bool only_waits(const struct vi *vi)
+{
+    return vi->peer.phase == PEER_PENDING && vi->setup == NONE && vi->inbound == NONE &&
+           vi->state == FCVI_STATE_PENDING_CONNECT;
+}
+
 /* 7.7.1: setups and connections with that port are over, without Disconnect IUs (E86). */
 static void logged_out(struct fcvi_port *p, uint32_t id)
 {
@@ -103,6 +111,10 @@ static void logged_out(struct fcvi_port *p, uint32_t id)
         const struct connection *c = &vi->connection;
         if (!c->known || c->peer != id)
             continue;
+        if (only_waits(vi)) {
+            fcvi_connection_forget(p, vi);
+            continue;
+        }
         bool alive = vi->state != FCVI_STATE_IDLE && vi->state != FCVI_STATE_ERROR;
         fcvi_timer_stop(p, TIMER_T1, i);
         if (vi->setup != NONE)

@@ -233,6 +233,13 @@ int fcvi_vip_connect_peer_wait(struct fcvi_port *port, uint64_t now, uint32_t nu
     return FCVI_VIP_PENDING;
 }
 
+void fcvi_vip_connect_peer_unwait(struct fcvi_port *port, uint32_t number, uint64_t token)
+{
+    struct vi *vi = vi_find(port, number);
+    if (vi != NULL && vi->peer.waiting && vi->peer.token == token)
+        vi->peer.waiting = false;
+}
+
 int fcvi_vip_disconnect(struct fcvi_port *port, uint64_t now, uint32_t number, uint64_t token)
 {
     fcvi_port_run(port, now);

@@ -102,7 +102,7 @@ int fcvi_vitcp_accept(struct fcvi_port *p, uint32_t conn, struct vi *vi)
     struct stream *s = find(p, conn);
     FCVI_ASSERT(s != NULL);
     if (over(p, s))
-        return VIP_NOT_REACHABLE;
+        return VIP_TIMEOUT; /* the client has given up (VI-DG 3.3.2) */
     fcvi_vitcp_accept_for(p, s, vi);
     return FCVI_VIP_PENDING;
 }

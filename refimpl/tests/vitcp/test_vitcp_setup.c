@@ -247,7 +247,7 @@ START_TEST(gone_before_the_answer)
             t_send(t, stream, "012a0018 00000000 00000000 00000007 ffffffff 00000000");
         t_quiet(t, stream, _i == 1 ? FCVI_STREAM_NONE : FCVI_STREAM_FIN);
         if (accepted)
-            ck_assert_int_eq(fcvi_vip_connect_accept(t->port, t->now, e->conn, vi, 2), VIP_NOT_REACHABLE);
+            ck_assert_int_eq(fcvi_vip_connect_accept(t->port, t->now, e->conn, vi, 2), VIP_TIMEOUT);
         else
             ck_assert_int_eq(fcvi_vip_connect_reject(t->port, t->now, e->conn), VIP_SUCCESS);
         t_listen(t);

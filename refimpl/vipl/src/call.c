@@ -108,22 +108,68 @@ static void forget(struct device *d, const struct call *call)
     *c = call->next;
 }
 
+struct stay {
+    struct device *d;
+    struct call *call;
+    const struct undo *undo;
+};
+
+static void cancelled(void *context)
+{
+    const struct stay *s = context;
+    vipl_device_lock(s->d);
+    s->undo->end(s->undo->context, s->call);
+    forget(s->d, s->call);
+    (void)vipl_leave(s->d, VIP_SUCCESS);
+}
+
+/* As a call that waits on a queue, one that waits for others lets go of the NIC each second. It has still its
+ * place there: nobody who asks meanwhile is told that nobody waits. */
+static void rest(struct stay *s)
+{
+    pthread_cleanup_push(cancelled, s);
+    vipl_device_unlock(s->d);
+    pthread_testcancel();
+    vipl_device_lock(s->d);
+    pthread_cleanup_pop(0);
+}
+
+static int await(struct stay *s, int vip, const struct object *of, int when_dead)
+{
+    void *handle = of != NULL ? of->handle : NULL;
+    enum kind kind = of != NULL ? of->kind : KIND_NONE;
+    struct call *call = s->call;
+    uint64_t rests = vipl_device_now(s->d) + REST_US;
+    (void)vipl_drain(s->d);
+    while (vip == FCVI_VIP_PENDING) {
+        if (!call->done && !vipl_wait_step(s->d, s->undo != NULL ? rests : FCVI_NEVER) && !call->done)
+            vip = when_dead;
+        else if (call->done)
+            vip = call->event.vip;
+        if (vip == FCVI_VIP_PENDING && s->undo != NULL && vipl_device_now(s->d) >= rests) {
+            rest(s);
+            rests = vipl_device_now(s->d) + REST_US;
+        }
+        if (handle != NULL && vipl_registry_find(handle, kind, s->d) == NULL)
+            vip = VIP_INVALID_PARAMETER;
+    }
+    forget(s->d, call);
+    return vip;
+}
+
 /* vip: what the port's call returned. When that is FCVI_VIP_PENDING, wait for its event; when_dead when none
  * can ever come. `of`, if not NULL, is the object of the call: when its handle ends meanwhile, the call
  * returns VIP_INVALID_PARAMETER and must not touch the object again. */
 int vipl_call_await(struct device *d, struct call *call, int vip, const struct object *of, int when_dead)
 {
-    void *handle = of != NULL ? of->handle : NULL;
-    enum kind kind = of != NULL ? of->kind : KIND_NONE;
-    (void)vipl_drain(d);
-    while (vip == FCVI_VIP_PENDING) {
-        if (!call->done && !vipl_wait_step(d, FCVI_NEVER) && !call->done)
-            vip = when_dead;
-        else if (call->done)
-            vip = call->event.vip;
-        if (handle != NULL && vipl_registry_find(handle, kind, d) == NULL)
-            vip = VIP_INVALID_PARAMETER;
-    }
-    forget(d, call);
-    return vip;
+    struct stay s = {d, call, NULL};
+    return await(&s, vip, of, when_dead);
+}
+
+/* The same, and the thread can be cancelled meanwhile. When nothing can ever come the time is over. */
+int vipl_call_await_or_undo(struct device *d, struct call *call, int vip, const struct object *of,
+                            const struct undo *undo)
+{
+    struct stay s = {d, call, undo};
+    return await(&s, vip, of, VIP_TIMEOUT);
 }

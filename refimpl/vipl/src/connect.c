@@ -49,6 +49,22 @@ static int offered(struct device *d, struct nic *nic, const struct call *call, i
     return vip == VIP_SUCCESS ? VIP_ERROR_RESOURCE : vip;
 }
 
+struct wait {
+    struct device *d;
+    const struct fcvi_address *local;
+    uint64_t token;
+};
+
+/* Nobody waits any more; who was found meanwhile is sent away. */
+static void end_wait(void *context, const struct call *call)
+{
+    const struct wait *w = context;
+    if (!call->done)
+        fcvi_vip_connect_unwait(vipl_device_port(w->d), vipl_device_now(w->d), w->local, w->token);
+    else if (call->event.vip == VIP_SUCCESS)
+        (void)fcvi_vip_connect_reject(vipl_device_port(w->d), vipl_device_now(w->d), call->event.conn);
+}
+
 static int wait_for_request(struct nic *nic, const struct fcvi_address *local, VIP_ULONG timeout,
                             struct call *call, struct conn **conn)
 {
@@ -57,7 +73,8 @@ static int wait_for_request(struct nic *nic, const struct fcvi_address *local, V
     /* no request is kept for who does not wait (VI-DG 6.7): one that polls waits for a moment, too */
     int vip = fcvi_vip_connect_wait(vipl_device_port(d), vipl_device_now(d), local,
                                     timeout > 0 ? vipl_microseconds(timeout) : POLL_US, token);
-    vip = vipl_call_await(d, call, vip, &nic->object, VIP_TIMEOUT);
+    struct wait w = {d, local, token};
+    vip = vipl_call_await_or_undo(d, call, vip, &nic->object, &(struct undo){end_wait, &w});
     if (!call->done) /* the NIC was closed */
         fcvi_vip_connect_unwait(vipl_device_port(d), vipl_device_now(d), local, token);
     return offered(d, nic, call, vip, conn);

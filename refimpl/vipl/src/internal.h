@@ -43,6 +43,12 @@ struct call {
     struct fcvi_event event;
 };
 
+/* A call whose thread may be cancelled: what is to be undone then, with the device locked. */
+struct undo {
+    void (*end)(void *context, const struct call *);
+    void *context;
+};
+
 /* How long a call waits on a queue. */
 struct patience {
     VIP_ULONG timeout;
@@ -182,6 +188,8 @@ void vipl_patience_begin(struct device *, struct patience *);
 bool vipl_patience_step(struct device *, struct patience *);
 bool vipl_patience_rest(const struct patience *);
 int vipl_call_await(struct device *, struct call *, int vip, const struct object *, int when_dead);
+int vipl_call_await_or_undo(struct device *, struct call *, int vip, const struct object *,
+                            const struct undo *);
 
 /* events.c: what the port has to say */
 bool vipl_drain(struct device *);

@@ -44,6 +44,20 @@ VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *RemoteV
     return vipl_leave(d, vip);
 }
 
+struct wait {
+    struct device *d;
+    const void *handle;
+};
+
+/* The result is for the next one that asks. */
+static void end_wait(void *context, const struct call *call)
+{
+    const struct wait *w = context;
+    const struct vi *vi = vipl_registry_find(w->handle, KIND_VI, w->d);
+    if (!call->done && vi != NULL)
+        fcvi_vip_connect_peer_unwait(vipl_device_port(w->d), vi->number, call->token);
+}
+
 VIP_RETURN VipConnectPeerWait(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *RemoteViAttribs)
 {
     struct vi *vi = vipl_enter(ViHandle, KIND_VI);
@@ -56,7 +70,8 @@ VIP_RETURN VipConnectPeerWait(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *RemoteV
         return vipl_leave(d, VIP_INVALID_PARAMETER);
     uint64_t token = vipl_call_begin(d, &call, false);
     int vip = fcvi_vip_connect_peer_wait(vipl_device_port(d), vipl_device_now(d), vi->number, token, &remote);
-    vip = vipl_call_await(d, &call, vip, &vi->object, VIP_TIMEOUT);
+    struct wait w = {d, ViHandle};
+    vip = vipl_call_await_or_undo(d, &call, vip, &vi->object, &(struct undo){end_wait, &w});
     if (call.done)
         remote = call.event.remote_attributes;
     if (vip == VIP_SUCCESS)

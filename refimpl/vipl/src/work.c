@@ -36,6 +36,8 @@ static int take_until(struct vi *vi, bool recv, struct patience *patience, VIP_D
     bool goes_on = true;
     vipl_patience_begin(d, patience);
     int vip = take(vi, recv, descriptor);
+    if (patience->timeout == 0 && vip == VIP_DESCRIPTOR_ERROR && *descriptor == NULL)
+        (void)vipl_patience_step(d, patience); /* who polls drives the port, with an empty queue, too */
     while (vip == VIP_NOT_DONE && goes_on) {
         goes_on = vipl_patience_step(d, patience);
         vi = vipl_registry_find(handle, KIND_VI, d);

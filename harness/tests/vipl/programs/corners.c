@@ -62,6 +62,20 @@ static void *wait_for_clients(void *context)
     return closed ? context : NULL;
 }
 
+static void *wait_on_tag(void *context)
+{
+    VIP_VI_ATTRIBUTES remote;
+    VIP_CONN_HANDLE conn;
+    (void)VipConnectWait(nic, context, VIP_INFINITE, new_address(), &remote, &conn);
+    return NULL;
+}
+
+static void *wait_for_peer(void *vi)
+{
+    VIP_VI_ATTRIBUTES remote;
+    return VipConnectPeerWait(vi, &remote) == VIP_SUCCESS ? vi : NULL;
+}
+
 static void *joined(pthread_t thread)
 {
     struct timespec limit;
@@ -97,6 +111,42 @@ static void cancelled(void)
     part(vi);
     part(talk);
     OK(VipDestroyCQ(cq));
+}
+
+/* A server's thread waits for clients, and another one for its Peer: both are cancelled. Then nobody waits
+ * there, until somebody does; the Peer request goes on, and another thread has its result. */
+static void dismissed(void)
+{
+    pthread_t server, waiter;
+    VIP_VI_ATTRIBUTES remote;
+    VIP_VI_HANDLE talk = new_vi(NULL, NULL), vi = new_vi(NULL, NULL), peer = new_vi(NULL, NULL);
+    const char *other = rank == 0 ? "nodeb" : "nodea";
+    for (unsigned i = 1; i < 4; i++)
+        post(talk, i, memory + 65536, 64);
+    connect_vi(talk, TAG);
+    if (rank == 0) {
+        OK(VipConnectPeerRequest(peer, address(NULL, TAG + 8), address(other, TAG + 9), PATIENCE_MS));
+        NEED(pthread_create(&server, NULL, wait_on_tag, address(NULL, TAG + 1)) == 0);
+        NEED(pthread_create(&waiter, NULL, wait_for_peer, peer) == 0);
+        usleep(1200000); /* each has let go of the NIC once */
+        NEED(pthread_cancel(server) == 0 && joined(server) == PTHREAD_CANCELED);
+        NEED(pthread_cancel(waiter) == 0 && joined(waiter) == PTHREAD_CANCELED);
+        NEED(VipConnectPeerDone(peer, &remote) == VIP_NOT_DONE);
+    }
+    say(talk, 5, memory + 70000, 64);
+    (void)hear(talk);
+    if (rank == 1)
+        NEED(VipConnectRequest(vi, address(NULL, 1), address("nodea", TAG + 1), PATIENCE_MS, &remote) ==
+             VIP_NO_MATCH);
+    say(talk, 5, memory + 70000, 64);
+    (void)hear(talk);
+    connect_vi(vi, TAG + 1);
+    if (rank == 1)
+        OK(VipConnectPeerRequest(peer, address(NULL, TAG + 8), address(other, TAG + 9), PATIENCE_MS));
+    NEED(pthread_create(&waiter, NULL, wait_for_peer, peer) == 0 && joined(waiter) == peer);
+    part(talk);
+    (void)VipDisconnect(vi);
+    (void)VipDisconnect(peer);
 }
 
 /* Others disconnect and close under threads that wait: each comes back with what the guide has for it. */
@@ -258,6 +308,62 @@ static void polling(void)
         OK(VipConnectAccept(conn, vi));
     }
     part(vi);
+}
+
+/* The client has given up before it is accepted, and before it is refused (VI-DG 3.3.2, 6.7). */
+static void late(void)
+{
+    VIP_VI_HANDLE vi = new_vi(NULL, NULL), talk = new_vi(NULL, NULL);
+    VIP_VI_ATTRIBUTES remote;
+    VIP_CONN_HANDLE conn;
+    VIP_RETURN vip;
+    for (unsigned i = 1; i < 4; i++)
+        post(talk, i, memory + 65536, 64);
+    connect_vi(talk, TAG);
+    for (unsigned turn = 1; turn < 3; turn++) {
+        if (rank == 0) {
+            OK(VipConnectWait(nic, address(NULL, TAG + turn), PATIENCE_MS, new_address(), &remote, &conn));
+        } else {
+            do
+                vip = VipConnectRequest(vi, address(NULL, 1), address("nodea", TAG + turn), 400, &remote);
+            while (vip == VIP_NO_MATCH);
+            NEED(vip == VIP_TIMEOUT && state_of(vi) == VIP_STATE_IDLE);
+        }
+        say(talk, 5, memory + 70000, 64);
+        (void)hear(talk);
+        if (rank == 0 && turn == 1)
+            NEED(VipConnectAccept(conn, vi) == VIP_TIMEOUT &&
+                 VipConnectReject(conn) == VIP_INVALID_PARAMETER);
+        else if (rank == 0)
+            OK(VipConnectReject(conn));
+        NEED(state_of(vi) == VIP_STATE_IDLE);
+    }
+    connect_vi(vi, TAG + 1);
+    part(talk);
+    (void)VipDisconnect(vi);
+}
+
+/* A Peer waits while another process of the other side comes and goes: the next one is its Peer. */
+static void patient(void)
+{
+    VIP_VI_HANDLE vi = new_vi(NULL, NULL);
+    VIP_VI_ATTRIBUTES remote;
+    OK(VipConnectPeerRequest(vi, address(NULL, 1), address(rank == 0 ? "nodeb" : "nodea", TAG),
+                             VIP_INFINITE));
+    OK(VipConnectPeerWait(vi, &remote));
+    if (rank == 0)
+        await_end(vi);
+    else
+        OK(VipDisconnect(vi));
+}
+
+static void visits(void)
+{
+    VIP_VI_HANDLE vi = new_vi(NULL, NULL);
+    VIP_VI_ATTRIBUTES remote;
+    NEED(VipConnectRequest(vi, address(NULL, 1), address("nodea", TAG + 7), PATIENCE_MS, &remote) ==
+         VIP_NO_MATCH);
+    usleep(1500000); /* the other's request is here by then, and is told that nobody waits */
 }
 
 /* Discriminators of each length, with zeros in the middle; what is shown is what was given. */
@@ -434,8 +540,10 @@ static void families(void)
 }
 
 static const struct test tests[] = {
-    {"cancelled", cancelled}, {"left", left},        {"crowd", crowd},   {"signals", signals},
-    {"polling", polling},     {"itself", itself},    {"bounds", bounds}, {"discriminators", discriminators},
+    {"cancelled", cancelled}, {"dismissed", dismissed}, {"left", left},
+    {"crowd", crowd},         {"signals", signals},     {"polling", polling},
+    {"late", late},           {"patient", patient},     {"visits", visits},
+    {"itself", itself},       {"bounds", bounds},       {"discriminators", discriminators},
     {"limits", limits},       {"families", families}};
 
 int main(int argc, char **argv)

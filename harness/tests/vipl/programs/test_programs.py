@@ -68,22 +68,36 @@ def test_kinds_over_fc_vi(more: str, kinds: Path, tmp_path: Path, net: Net) -> N
     both([net.words(str(kinds), names, f"nic{rank}", str(rank)) for rank in (0, 1)], {"VIPL_CONF": str(conf)})
 
 
+ENDED = "cancelled,dismissed,late"
 CORNERS = "left,crowd,signals,polling,itself,bounds,discriminators,limits"
 
 
-@pytest.mark.parametrize("names", ["cancelled", pytest.param(CORNERS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("names", [ENDED, pytest.param(CORNERS, marks=pytest.mark.nightly)])
 def test_corners_over_vitcp(names: str, corners: Path, tmp_path: Path) -> None:
     conf = tmp_path / "vipl.conf"
     conf.write_text(TCP.format(port=port()))
     both([[str(corners), names, f"nic{rank}", str(rank), "4"] for rank in (0, 1)], {"VIPL_CONF": str(conf)})
 
 
-@pytest.mark.parametrize("edition, names", [("2007", CORNERS), pytest.param("2007", "cancelled", marks=pytest.mark.nightly),
-                                            pytest.param("rev1", f"{CORNERS},cancelled", marks=pytest.mark.nightly)])  # fmt: skip
+@pytest.mark.parametrize("edition, names", [("2007", CORNERS), pytest.param("2007", ENDED, marks=pytest.mark.nightly),
+                                            pytest.param("rev1", f"{CORNERS},{ENDED}", marks=pytest.mark.nightly)])  # fmt: skip
 def test_corners_over_fc_vi(edition: str, names: str, corners: Path, tmp_path: Path, net: Net) -> None:
     conf = tmp_path / "vipl.conf"
     conf.write_text(FC.format(more=f"r_a_tov=4000 edition={edition}"))
     both([net.words(str(corners), names, f"nic{rank}", str(rank), "4") for rank in (0, 1)], {"VIPL_CONF": str(conf)})
+
+
+@pytest.mark.parametrize("edition", ["2007", pytest.param("rev1", marks=pytest.mark.nightly)])
+def test_a_peer_waits_for_the_process_after_this_one(edition: str, corners: Path, tmp_path: Path, net: Net) -> None:
+    """A port that logs out ends no Peer request that was told that nobody waits yet (VI-DG 6.7)."""
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(FC.format(more=f"r_a_tov=300 edition={edition}"))
+    env = {**os.environ, "VIPL_CONF": str(conf)}
+    with subprocess.Popen(net.words(str(corners), "patient", "nic0", "0"), env=env, stderr=subprocess.PIPE, text=True) as first:
+        for name in ("visits", "patient"):
+            done = net.run(str(corners), name, "nic1", "1", env={"VIPL_CONF": str(conf)})
+            assert done.returncode == 0 and (name == "patient" or first.poll() is None), done
+        assert first.wait(60) == 0, first.communicate()
 
 
 def test_a_family_over_vitcp(corners: Path, tmp_path: Path) -> None:
