@@ -89,7 +89,7 @@ def _run(path: str, data: Any) -> Run:
             raise ValueError(f"result {result['id']!r:.60}")
         cases[_text(result["id"])] = Outcome(result["verdict"], _maybe(result["qualifier"]), _text(result["reason"]))
     about = {k: v for name in ("suite", "dut", "pixit", "seed") for k, v in _flat(name, data[name]).items()}
-    about["error"] = data.get("error")
+    about |= {name: data.get(name) for name in ("select", "error")}
     deviations = {
         " in ".join(filter(None, (_maybe(d["requirement"]), _maybe(d["case"])))): _text(d["status"])
         for d in data.get("deviations", [])

@@ -91,6 +91,8 @@ def summary(report: Mapping[str, Any]) -> str:
         "| pass | fail | inconclusive | error | not applicable |", "| ---: | ---: | ---: | ---: | ---: |",
         f"| {counts['pass']} | {counts['fail']} | {counts['inconclusive']} | {counts['error']} | {counts['not-applicable']} |", "",
     ]  # fmt: skip
+    if report.get("select"):
+        lines += [f"These are selected cases alone, {_cell(words.chosen(str(report['select'])))}.", ""]
     if report.get("error"):
         lines += [f"**Nothing ran:** {_cell(report['error'])}", ""]
     found = causes(report)

@@ -240,7 +240,7 @@ def render(report: RunReport) -> bytes:
         listed[r.verdict is Verdict.NOT_APPLICABLE].append(entry)
     cases, outside = listed
     page = env.get_template("report.html.j2").generate(
-        far=words.far_breaches(report), chosen=words.chosen(report),
+        far=words.far_breaches(report), chosen=words.chosen(report.select),
         report=report, standard=standard(), headline=word, tone=tone, summary=report.summary(),
         declared=declared(report.pics, report.pixit),
         qualified={q: sum(r.qualifier == q for r in report.results) for q in ("deviation", "interpretation")},

@@ -85,6 +85,8 @@ def as_json(report: RunReport) -> dict[str, Any]:
     reached = phases.of(report.results, lambda: verdicts)
     if reached:
         data["phases"] = reached
+    if report.select:
+        data["select"] = report.select
     if report.waived:
         data["waived"] = report.waived
     if report.shard != (1, 1):

@@ -35,7 +35,7 @@ def _suite(root: Tree.Element, number: int, name: str, report: RunReport) -> Tre
     known = {
         "suite.version": report.suite_version, "suite.catalogue_sha256": report.catalogue_sha256, "dut": report.attachment,
         "dut.implementation": report.implementation, "dut.version": report.implementation_version, "seed": str(report.seed),
-        "shard": f"{report.shard[0]}/{report.shard[1]}",
+        "shard": f"{report.shard[0]}/{report.shard[1]}", **({"select": report.select} if report.select else {}),
     } | {f"pics.{item}": str(value).lower() for item, value in report.pics.items()}  # fmt: skip
     known |= {f"profile.{item}": value for item, value in report.pixit.get("profile", {}).items() if item != "text"}
     for key, value in known.items():

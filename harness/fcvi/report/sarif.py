@@ -102,6 +102,7 @@ def render(report: RunReport) -> str:
     results = [entry for r in report.results if r.verdict in _LEVELS for entry in _results(report, r)]
     results += [result_of("fcvi.declaration", "error", flaw, "report.json", "declarations") for flaw in report.flaws()]
     properties = {"dut": report.attachment, "seed": report.seed, "summary": report.summary()}
+    properties |= {"select": report.select} if report.select else {}
     errors = [report.error, *report.last_words] if report.error else []
     return log(report.suite_version, results, properties, report.date, errors)
 

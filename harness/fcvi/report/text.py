@@ -144,7 +144,7 @@ def render(report: RunReport, verbose: bool = False) -> str:
     if "profile" in report.pixit:
         lines.append(f"numbers: profile {report.pixit['profile']['name']}, SHA-256 {report.pixit['profile']['sha256']}")
     if report.select:
-        lines.append(f"the cases are {words.chosen(report)}")
+        lines.append(f"the cases are {words.chosen(report.select)}")
     if report.shard != (1, 1):
         lines.append(f"this is part {report.shard[0]} of {report.shard[1]}; `fcvi report merge` joins the parts")
     for line in phases.lines(phases.of(report.results, lambda: json_report.requirement_verdicts(report))):

@@ -79,9 +79,9 @@ def far_breaches(report: RunReport) -> str:
     return f"the device of --against broke {told} in {plural(len(cases), 'case')}; a run with it as --dut judges it"
 
 
-def chosen(report: RunReport) -> str:
+def chosen(select: str) -> str:
     """By what the cases were chosen; "" where every case of the book was to run."""
-    expression = report.select if len(report.select) <= _LONGEST_CHOICE else report.select[:_LONGEST_CHOICE] + "..."
+    expression = select if len(select) <= _LONGEST_CHOICE else select[:_LONGEST_CHOICE] + "..."
     return f"chosen by --select {shlex.quote(expression)}" if expression else ""
 
 

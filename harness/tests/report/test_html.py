@@ -16,7 +16,7 @@ import pytest
 
 from fcvi.engine.folder import Folder
 from fcvi.fc import codec
-from fcvi.report import html, ladder, words, write_report
+from fcvi.report import github, html, ladder, words, write_report
 from fcvi.engine.results import Expectation, Finding, Result, RunReport, TraceFrame, Verdict
 from fcvi.engine.runner import RunOptions, run
 from fcvi.engine.target import parse
@@ -77,6 +77,12 @@ def test_a_report_of_some_cases_says_by_what_they_were_chosen(failing: Path) -> 
     """Nobody takes it for one of all."""
     assert "chosen by --select &#39;5.3.2,D.R1,C.5.7.2,A.*&#39;" in page_of(failing)[0]
     assert "the cases are chosen by --select '5.3.2,D.R1,C.5.7.2,A.*'\n" in (failing / "report.txt").read_text()
+    report = json.loads((failing / "report.json").read_text())
+    assert report["select"] == "5.3.2,D.R1,C.5.7.2,A.*"
+    assert "These are selected cases alone, chosen by --select " in github.summary(report)
+    assert "selected cases" not in github.summary({**report, "select": ""})
+    for name in ("junit.xml", "report.sarif"):
+        assert "5.3.2,D.R1,C.5.7.2,A.*" in (failing / name).read_text(), name
 
 
 def test_everybody_can_use_it(failing: Path) -> None:
