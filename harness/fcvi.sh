@@ -3,12 +3,13 @@
 # other process, no site module (the build writes down which Python it is and where that keeps its packages). -I: nothing of
 # the caller's environment (PYTHONOPTIMIZE, PYTHONHOME) and nothing out of the working directory changes what the suite does.
 # What the caller's PYTHONPATH holds comes last, so that it can replace nothing; the caller's own programs see it as it was.
+# env --block-signal: an interrupt that comes while Python starts waits until engine/interrupt.py takes it, with one line for the user.
 # os._exit: main has written everything out, and Python would give back each piece of memory for itself before the system takes all.
 self=$0
 if [ -L "$self" ]; then self=$(readlink -f "$self"); fi
 here=${self%/*}
 case $here in /*) ;; *) here=$PWD/$here ;; esac
-exec @PYTHON@ -I -S -c 'import os, sys
+exec @ENV@@PYTHON@ -I -S -c 'import os, sys
 here = sys.argv.pop(1)
 sys.path = [here + "/python", here + "/../harness", here + "/..", *sys.path, @PACKAGES@]
 sys.path += [path for path in os.environ.get("PYTHONPATH", "").split(":") if path]

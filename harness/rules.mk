@@ -145,7 +145,8 @@ $(EXTENSION): harness/ffi/build.py $(wildcard harness/ffi/*.c harness/ffi/*.h) $
 $(BUILD)/fcvi: harness/fcvi.sh $(BUILD)/python.name
 	packages=$$($(PYTHON) -I -c 'import site; print(", ".join(f"\"{path}\"" for path in site.getsitepackages()))') && \
 	python=$$($(PYTHON) -I -c 'import sys; print(sys.executable)') && \
-	sed -e "s|@PYTHON@|$$python|" -e "s|@PACKAGES@|$$packages|" $< > $@
+	env="env --block-signal=INT,TERM,HUP " && { $${env}true 2>/dev/null || env=; } && \
+	sed -e "s|@ENV@|$$env|" -e "s|@PYTHON@|$$python|" -e "s|@PACKAGES@|$$packages|" $< > $@
 	chmod 755 $@
 $(BUILD)/python.name: FORCE
 	@mkdir -p $(@D)

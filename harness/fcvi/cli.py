@@ -7,6 +7,7 @@ import sys
 
 from .engine import interrupt, output
 from .engine.status import status_of
+from .engine.words import complain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ def main(argv: Optional[Sequence[str]] = None, standards: Callable[[], None] = l
         sys.stdout.flush()
         return status
     output.install()
-    interrupt.install()
     try:
+        interrupt.install()
         return output.settle(_status(sys.argv[1:], standards))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        complain(f"interrupted by {interrupt.words(stop)}")
         return output.settle(3)

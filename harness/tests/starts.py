@@ -45,7 +45,7 @@ class _Server:
         # the program of build/fcvi, but for its last lines
         code = FCVI.read_text().split("-c '", 1)[1].split("from conformance.__main__", 1)[0]
         code += "from harness.tests.fork_server import serve\nserve(int(sys.argv[1]))"
-        python = re.search(r"^exec (\S+ -I -S) ", FCVI.read_text(), re.M)
+        python = re.search(r"^exec .*?(\S+ -I -S) ", FCVI.read_text(), re.M)
         assert python is not None, "harness/fcvi.sh starts Python in another way: say here which"
         self._socket, theirs = socket.socketpair()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -54,7 +54,8 @@ def _leave(_number: int, _frame: Optional[FrameType]) -> None:
 
 
 def install() -> None:
-    """For a process of its own. Whoever started us may have chosen to ignore one (nohup): then so do we.
+    """For a process of its own. Whoever started us may have chosen to ignore one (nohup): then so do we. The command blocks them
+    while Python starts, and one that came meanwhile comes now.
 
     Raises Interrupted for a signal that came to a forked process before it got here.
     """
@@ -68,6 +69,7 @@ def install() -> None:
     name, _pending = _pending, None
     if name is not None:
         raise Interrupted(name)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
 _ours: set[signal.Signals] = set()
