@@ -402,9 +402,22 @@ void door_name(const struct door *d, char *name, size_t size)
 }
 
 /* A longer line is no token: a client that names all of it would be refused. */
+/* A pipe that nobody writes to would be waited for. */
+static FILE *regular(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat status;
+    FILE *file = NULL;
+    if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+        file = fdopen(descriptor, "r");
+    if (file == NULL && descriptor >= 0)
+        close(descriptor);
+    return file;
+}
+
 bool door_read_token(const char *path, char *token)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = regular(path);
     size_t length = 0;
     int behind = EOF;
     if (file != NULL && fgets(token, DOOR_TOKEN + 1, file) != NULL)

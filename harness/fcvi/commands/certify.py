@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         if args.signed is None or args.sign is None:
             raise UsageError("sign: name the directory and the key: fcvi certify sign DIR --sign KEY")
         if not _is_certified(args.signed):
-            raise UsageError(f"{args.signed}: no report directory with a {certificate.JSON}")
+            raise UsageError(f"{args.signed}: no report directory with a {certificate.JSON} and its {manifest.NAME}")
         return _finished(args, args.signed)
     if args.cases is not None:
         raise UsageError("--cases: a certificate is about the cases of the suite alone; run your own with `fcvi run --cases`")
@@ -116,7 +116,7 @@ def _lacks_a_signature_only(args: argparse.Namespace) -> bool:
 def _is_certified(directory: Path) -> bool:
     try:
         with Folder(directory) as folder:
-            return folder.has(certificate.JSON)
+            return folder.has(certificate.JSON) and folder.has(manifest.NAME)
     except OSError:
         return False  # the run said why
 

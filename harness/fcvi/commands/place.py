@@ -40,6 +40,9 @@ def refuse_file(option: str, directory: Path) -> None:
     if os.path.lexists(directory) and not directory.is_dir():
         raise UsageError(f"{option} {directory}: is there and is no directory; name a directory")
     here = directory.absolute()
+    above = next((path for path in here.parents if os.path.lexists(path)), here)
+    if not above.is_dir():
+        raise UsageError(f"{option} {directory}: {above} is no directory; name a directory")
     if here.resolve() == Path("/"):
         raise UsageError(f"{option} {directory}: is the root of the file system; name a directory of its own")
     if here.name == FOLDER and os.path.lexists(here / RUN):

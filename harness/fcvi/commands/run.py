@@ -24,7 +24,7 @@ from fcvi.report.commit import commit
 from fcvi.engine.results import Result, RunReport, Verdict
 from fcvi.engine.target import Target
 from fcvi.engine.jobs import number_of_jobs
-from fcvi.engine.words import UsageError, complain, printable, why
+from fcvi.engine.words import UsageError, complain, number, printable, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 from . import place, target as target_module
 from .values import DEFAULTS, Device, budget, cases, frames, milliseconds, own_cases, seconds, seed, selection, waivers, whole
@@ -116,10 +116,11 @@ def _formats(value: str) -> tuple[str, ...]:
 
 
 def _shard(value: str) -> tuple[int, int]:
-    number, slash, parts = value.partition("/")
-    if not (slash and number.isdecimal() and parts.isdecimal() and len(value) < 12 and 1 <= int(number) <= int(parts)):
+    part, _, parts = value.partition("/")
+    k, n = number(part, 1, 999_999), number(parts, 1, 999_999)
+    if k is None or n is None or k > n:
         raise argparse.ArgumentTypeError("must be K/N, part K of N parts, such as 2/4")
-    return int(number), int(parts)
+    return k, n
 
 
 def _us(ms: Optional[int]) -> Optional[int]:

@@ -154,6 +154,8 @@ def run(args: argparse.Namespace) -> int:
     put_in_force(*books)
     own_cases(args)
     wanted = args.id
+    if wanted == "":
+        raise UsageError("show: the name is empty; `fcvi list` shows the cases")
     if sum((args.errata, args.map, args.diff is not None)) > 1:
         raise UsageError("show takes one of --diff, --errata and --map")
     if args.map:

@@ -20,6 +20,8 @@ class DoorError(Exception):
 
 def token_of(path: Path) -> str:
     """The first line of a file, as a token. Raises DoorError."""
+    if not path.is_file():
+        raise DoorError(f"--token {path}: is no file that can be read")
     token = ffi.new("char[]", lib.DOOR_TOKEN + 1)
     if not lib.door_read_token(str(path).encode(), token):
         raise DoorError(f"--token {path}: its first line must have {lib.DOOR_LEAST_TOKEN} to {lib.DOOR_TOKEN} characters")

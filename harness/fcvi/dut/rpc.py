@@ -81,6 +81,8 @@ class Stream:
                     raise ValueError("a bracket of the address is missing; write [ADDR]:PORT")
                 if "/" in host:
                     raise ValueError(f"{host[:20]!r} is no host; write HOST:PORT without slashes")
+                if host.strip("[]") == "":
+                    raise ValueError("names no host; write HOST:PORT")
                 number = port_number(port)
                 if number == 0:
                     raise ValueError("port 0 is no port that can be called")

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, fields
 
 from .attachment import DutError
+from .words import number
 
 _MB = 1_000_000
 _ANSWER = 4_000  # bytes that any request may bring: its answer, a completion and a frame, with what each costs in memory
@@ -32,11 +33,12 @@ def limits_of(words: str) -> Limits:
     given = {}
     for word in words.split(","):
         name, _, value = word.partition("=")
-        if name.strip() not in known or not value.isdecimal() or not 0 < len(value) < 10 or int(value) == 0:
+        found = number(value, 1, 999_999_999)
+        if name.strip() not in known or found is None:
             raise ValueError(f"must be NAME=NUMBER,... with the names {', '.join(known)}")
         if known[name.strip()] in given:
             raise ValueError(f"names {name.strip()} twice")
-        given[known[name.strip()]] = int(value)
+        given[known[name.strip()]] = found
     return Limits(**given)
 
 

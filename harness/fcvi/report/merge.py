@@ -55,7 +55,8 @@ def _complete(parts: Sequence[tuple[Path, dict[str, Any]]]) -> None:
     for path, run in parts:
         number, of = run.get("shard", [1, 1])
         if of != total or total == 1 or not 1 <= number <= of:
-            raise FileError(f"{path}: not a part of {total}: it is part {number} of {of}")
+            what = "it is a whole run" if of == 1 else f"it is part {number} of {of}"
+            raise FileError(f"{path}: {what}, not a part of {'one that was shared out' if total == 1 else total}")
         if number in numbers:
             raise FileError(f"{path}: part {number} of {of}, as {numbers[number]} is")
         if run.get("unattached") or run.get("error"):

@@ -278,6 +278,13 @@ run --quiet --verbose | 2 | not allowed with argument --quiet
 endpoint --listen unix: | 2 | use unix:PATH or tcp:HOST:PORT
 endpoint --listen= | 2 | write ADDR, or leave the option out
 endpoint --listen tcp:127.0.0.1:99999 | 2 | with a port from 0 to 65535
+run --shard ١/٢ | 2 | part K of N
+endpoint --listen tcp:127.0.0.1:0 --token D/none | 2 | is no file that can be read
+endpoint --listen tcp:127.0.0.1:0 --token D | 2 | is no file that can be read
+run --budget step-mb=١ | 2 | step-mb
+run --report D/text.txt/r --select D.R1 | 2 | is no directory
+run --dut tcp::4000 --select D.R1 | 2 | names no host
+certify sign D/certified --sign D/key | 2 | its SHA256SUMS
 """.strip().splitlines()]  # fmt: skip
 
 
@@ -321,6 +328,12 @@ def test_a_bare_command_shows_its_help(words: tuple[str, ...], what: str) -> Non
     status, out, err = typed(*words)
     assert status == 2 and out.startswith("usage: fcvi") and what in out
     assert err.startswith("fcvi") and len(err.splitlines()) == 1 and "name a" in err
+
+
+def test_an_empty_name_is_no_name() -> None:
+    for words in (("show", ""), ("show", "--map", "")):
+        status, out, err = typed(*words)
+        assert (status, out) == (2, "") and err.startswith("fcvi: show: the name is empty"), words
 
 
 def test_a_report_is_replaced_with_force_and_what_is_signed_never(tmp_path: Path) -> None:

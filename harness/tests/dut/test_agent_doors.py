@@ -193,8 +193,11 @@ def test_a_token(tmp_path: Path) -> None:
     assert bad.returncode == 3 and "token" in bad.stdout, (bad.stdout, bad.stderr)
     assert agent.end() == 0
     file.write_text("short")
-    short = subprocess.run([str(AGENT), "--token", str(file), "tcp::1"], capture_output=True, timeout=20, check=False)
-    assert short.returncode == 2
+    os.mkfifo(tmp_path / "pipe")  # nobody writes to it: it is not waited for
+    for name in ("token", "pipe", "none"):
+        words = [str(AGENT), "--token", str(tmp_path / name), "tcp::1"]
+        short = subprocess.run(words, capture_output=True, timeout=20, check=False)
+        assert short.returncode == 2, name
 
 
 def test_the_socket_is_the_users_and_goes_with_the_agent(tmp_path: Path) -> None:
