@@ -70,8 +70,8 @@ def annotated(report: Mapping[str, Any]) -> list[str]:
 
 def _cell(text: object) -> str:
     """Text for a cell of a table in Markdown: nothing in it is markup."""
-    plain = html.escape(" ".join(words.harmless(str(text)).split()), quote=True)
-    return "".join(f"&#{ord(c)};" if c in "|`*_[]()!~\\#:@/" else c for c in plain)
+    plain = " ".join(words.harmless(str(text)).split())
+    return "".join(f"&#{ord(c)};" if c in "|`*_[]()!~\\#:@/'" else html.escape(c) for c in plain)
 
 
 def _rows(found: Iterable[Cause]) -> list[str]:

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import tempfile
 import zlib
+from html import unescape as html_of
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,8 @@ def test_a_report_of_some_cases_says_by_what_they_were_chosen(failing: Path) -> 
     assert "the cases are chosen by --select '5.3.2,D.R1,C.5.7.2,A.*'\n" in (failing / "report.txt").read_text()
     report = json.loads((failing / "report.json").read_text())
     assert report["select"] == "5.3.2,D.R1,C.5.7.2,A.*"
-    assert "These are selected cases alone, chosen by --select " in github.summary(report)
+    said = html_of(github.summary(report))
+    assert "These are selected cases alone, chosen by --select '5.3.2,D.R1,C.5.7.2,A.*'." in said
     assert "selected cases" not in github.summary({**report, "select": ""})
     for name in ("junit.xml", "report.sarif"):
         assert "5.3.2,D.R1,C.5.7.2,A.*" in (failing / name).read_text(), name
