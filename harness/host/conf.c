@@ -115,6 +115,17 @@ static bool is_device(const char *name, const char *device)
     return strcmp(a, b) == 0;
 }
 
+/* A line without its mark of UTF-8, its comment and its end; false: it goes on farther than there is room. */
+static bool is_whole(FILE *file, bool first, char line[LINE])
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const bool whole = strchr(line, '\n') != NULL || feof(file) != 0;
+    if (first && strncmp(line, mark, sizeof mark - 1) == 0)
+        memmove(line, line + sizeof mark - 1, strlen(line) - (sizeof mark - 1) + 1);
+    line[strcspn(line, "#\r\n")] = '\0';
+    return whole;
+}
+
 bool conf_read(const char *device, struct conf *conf, struct conf_nic *nic, char why[CONF_WHY])
 {
     static const char address[] = "address=";
@@ -126,15 +137,19 @@ bool conf_read(const char *device, struct conf *conf, struct conf_nic *nic, char
     if (file == NULL && (set != NULL || errno != ENOENT))
         snprintf(why, CONF_WHY, "%.128s: %s", path, strerror(errno));
     for (unsigned at = 1; file != NULL && why[0] == '\0' && fgets(line, sizeof line, file) != NULL; at++) {
-        line[strcspn(line, "#\r\n")] = '\0';
+        const bool whole = is_whole(file, at == 1, line);
         char *rest = NULL, *name = strtok_r(line, " \t", &rest);
-        if (name == NULL)
+        if (name == NULL && whole)
             continue;
-        rest += strspn(rest, " \t");
-        if (strncmp(rest, address, sizeof address - 1) == 0) {
+        rest += name != NULL ? strspn(rest, " \t") : 0;
+        if (!whole) {
+            snprintf(words, sizeof words, "the line is longer than %d bytes, or binary", LINE - 2);
+        } else if (strncmp(rest, address, sizeof address - 1) == 0) {
             rest[strcspn(rest, " \t")] = '\0';
             if (!add_name(conf, name, rest + sizeof address - 1))
                 snprintf(words, sizeof words, "'%.60s' is no address", rest + sizeof address - 1);
+        } else if (is_device(name, device) && found) {
+            snprintf(words, sizeof words, "'%.60s' has been defined before", name);
         } else if (is_device(name, device)) {
             found = conf_members(rest, nic, words);
         }

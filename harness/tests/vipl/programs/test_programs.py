@@ -150,6 +150,9 @@ BAD = {
     "a wire that is none": ("nic0", "nic0 wire=ib:port1", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
     "a folder in place of the file": ("nic0", "a folder", "VIP_ERROR_RESOURCE", "Is a directory"),
     "no wire": ("nic0", "nic0 class=3", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
+    "two definitions": ("nic0", "nic0 wire=fcoe:a\nnic0 wire=fcoe:b", "VIP_ERROR_RESOURCE", ":2: 'nic0' has been defined before"),
+    "a line without end": ("nic0", "# " + "x" * 5000 + "\nnic0 wire=fcoe:a", "VIP_ERROR_RESOURCE", ":1: the line is longer than"),
+    "a mark of UTF-8": ("nic0", "\ufeffnic0 wire=ib:port1", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
     "in the name": ("vitcp:127.0.0.1:29799,incoming=0", "", "VIP_INVALID_PARAMETER", "'incoming'"),
 }  # fmt: skip
 
