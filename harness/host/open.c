@@ -119,6 +119,8 @@ static void complete_tcp(struct conf_nic *nic, const struct sockets *s)
     memcpy(c->self.host[0], sockets_host(s), sizeof c->self.host[0]);
     c->seed = random_seed();
     take_default(&c->vitcp.incoming_timeout_us, INCOMING_US);
+    /* a RST behind an accepted SYN would be no answer: the caller would ask again until its Timeout (V32) */
+    c->vitcp.answers_always = true;
 }
 
 /* ---- names ---- */

@@ -71,9 +71,10 @@ struct fcvi_port_identity {
 
 /** What VI/TCP leaves to a provider. Zero takes the default. */
 struct fcvi_vitcp_config {
-    struct fcvi_profile profile;  /* the numbers that the draft does not have; without a name: T0 */
-    bool flow_control;            /* offer Descriptor Flow Control (3.2) */
-    uint32_t segment_size;        /* longest Segment Length of what is sent, 128..65535; 65535 */
+    struct fcvi_profile profile; /* the numbers that the draft does not have; without a name: T0 */
+    bool flow_control;           /* offer Descriptor Flow Control (3.2) */
+    bool answers_always;   /* take callers before the first VI, too (4.3, V35): they are told No Match */
+    uint32_t segment_size; /* longest Segment Length of what is sent, 128..65535; 65535 */
     uint64_t incoming_timeout_us; /* for the Connect Request of the other side (4.3); 10 s */
     uint64_t retry_us;            /* from one attempt to set up TCP to the next (4.2); 100 ms */
     uint64_t linger_us;           /* for the other side to take what is left and to close; 5 s */

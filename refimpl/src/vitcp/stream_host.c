@@ -35,8 +35,9 @@ bool fcvi_stream_incoming(struct fcvi_port *port, uint64_t now, const struct fcv
                           const struct fcvi_endpoint *local, uint32_t *stream)
 {
     fcvi_port_run(port, now);
-    bool listening =
-        port->config.wire == FCVI_WIRE_VITCP && (port->used.vis > 0 || port->used.points > 0); /* 4.3, V35 */
+    const bool listening =
+        port->config.wire == FCVI_WIRE_VITCP &&
+        (port->config.vitcp.answers_always || port->used.vis > 0 || port->used.points > 0); /* 4.3, V35 */
     struct stream *s = listening ? fcvi_vitcp_new(port) : NULL;
     if (s == NULL)
         return false;
