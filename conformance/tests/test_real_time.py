@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from fcvi.engine.pixit import AGAIN, SHORT
 from fcvi.engine.results import Result, Verdict
 
 from .as_real import RealDut, run_all, worker
-from .faulty import FaultyDut
+from .faulty import Fault, FaultyDut
 from .odd_latency import MS, Latency, LatentDut
 from .test_faults import FAULTS
 from .variants import CASES
@@ -89,3 +90,23 @@ def test_a_lost_answer_is_not_waited_for_again_for_ever() -> None:
     results = [of.run(*_BY_ID[fault.case]) for _ in range(runner._MOST_IN_VAIN + 2)]
     assert {r.verdict for r in results} == {Verdict.FAIL}
     assert (results[0].slower, results[0].pace) == (4, AGAIN) and (results[-1].slower, results[-1].pace) == (1, "")
+
+
+class _OnceFaulty(FaultyDut):
+    """Breaks its rule in its first case alone, as a device that loses a frame now and then."""
+
+    cases = 0
+
+    def reset(self, config: dict[str, Any]) -> None:
+        self.cases += 1
+        if self.cases > 1:
+            self.fault = Fault("mended", self.fault.case, self.fault.requirement)
+        super().reset(config)
+
+
+def test_what_failed_once_and_passes_with_the_same_timers_is_undecided() -> None:
+    """Neither a slow interface nor a lost frame is ruled out: a pass would hide the second, a failure accuse the first."""
+    fault = next(f for f in FAULTS if f.name == "lower-does-not-recover")
+    result = worker(RealDut(_OnceFaulty(fault))).run(*_BY_ID[fault.case])
+    assert (result.verdict, result.broken, result.unsteady, result.pace) == (Verdict.INCONCLUSIVE, [], True, SHORT)
+    assert "set --r-a-tov" in result.reason and fault.requirement in result.reason

@@ -96,6 +96,8 @@ def _case(result: Result) -> dict[str, Any]:
         case["slower"] = result.slower
     if result.pace:
         case["pace"] = result.pace
+    if result.unsteady:
+        case["unsteady"] = True
     if result.evidence is None:
         case.update(not_run=result.verdict.value, reason=result.reason)
     return case

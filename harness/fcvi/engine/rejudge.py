@@ -85,7 +85,7 @@ _SHAPE: Kinds = {
     "error": str, "cases": list,
 }  # fmt: skip
 _DUT: Kinds = {"attachment": str, "implementation": str, "version": str, "clock": str, "pics": dict}
-_CASE: Kinds = {"id": str, "wall_us": int, "slower": int, "pace": str, "not_run": str, "reason": str}
+_CASE: Kinds = {"id": str, "wall_us": int, "slower": int, "pace": str, "unsteady": bool, "not_run": str, "reason": str}
 
 
 def _check_shape(run: dict[str, Any]) -> None:
@@ -202,6 +202,8 @@ def _case(
         return runner.error_result(case, ident, str(error))
     pixit = Pixit.from_json(run["pixit"]).slowed(int(entry.get("slower", 1)), str(entry.get("pace", "")))
     result = runner.run_variant(player, case, variant, pics, pixit, levels, int(run["seed"]))
+    if entry.get("unsteady"):
+        runner.doubt_unsteady(result)
     result.evidence = b""  # there is some
     player.finish()
     if player.mismatch is not None:

@@ -121,6 +121,8 @@ class Result:
     pace: str = ""
     #: With longer timers it might have been decided otherwise.
     hasty: bool = False
+    #: It failed for want of time, and passed when it was run once more with the same timers.
+    unsteady: bool = False
     #: What passed between suite and DUT (engine/record.py) when it was kept, as lines; None when the case did not run.
     evidence: Optional[bytes] = None
     protocol: str = ""  # the name of the case's standard; "": of a case that this suite has not

@@ -243,6 +243,17 @@ def run_variant(
     return result
 
 
+def doubt_unsteady(result: Result) -> None:
+    """Decide nothing of a case that failed for want of time and then passed with the same timers.
+
+    The device or its host interface may have been slow once, which is no breach, or may have lost something, which is one.
+    """
+    result.unsteady = True
+    if result.verdict is Verdict.FAIL:
+        result.verdict, result.broken = Verdict.INCONCLUSIVE, []
+        result.reason = f"it failed once, then passed with longer timers and with the same ones (set --r-a-tov): {result.reason}"
+
+
 def _last_given(scenario: Scenario, make: Optional[Callable[[], Line]]) -> str:
     """What the device had been sent last when it crashed."""
     frames = scenario.frames()
@@ -328,7 +339,9 @@ class _Worker:
         tries = [(slower, AGAIN if drawn else "") for slower in self._slower]
         if drawn and self._too_short < _MOST_TOO_SHORT:
             tries.insert(0, (1, AGAIN))
-        result = first = self._try(case, variant, pace=SHORT if len(tries) > len(self._slower) else "")
+        first_pace = SHORT if len(tries) > len(self._slower) else ""
+        result = first = self._try(case, variant, pace=first_pace)
+        idle = not watch.busy()
         for slower, pace in tries:
             late = (result.hasty and drawn) or (result.untimely and watch.busy())
             if not (result.disturbed or late) or deviation.declared(result, self._declared) or not self._back(result):
@@ -337,6 +350,10 @@ class _Worker:
             result = self._try(case, variant, slower, pace)
         self._too_short += first.pace == SHORT and result is not first and result.verdict is Verdict.PASS
         self._in_vain += result is not first and result.verdict is not Verdict.PASS
+        if result.verdict is Verdict.PASS and first.verdict is Verdict.FAIL and first.hasty and idle:
+            if self._try(case, variant, pace=first_pace).verdict is Verdict.PASS:
+                doubt_unsteady(first)
+                return first
         return result
 
     def _back(self, result: Result) -> bool:
