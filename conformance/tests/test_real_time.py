@@ -9,6 +9,7 @@ import pytest
 
 from fcvi.dut.ref import RefDut
 from fcvi.engine import runner
+from fcvi.engine.host import HostWatch
 from fcvi.engine.pixit import AGAIN, SHORT
 from fcvi.engine.results import Result, Verdict
 
@@ -33,7 +34,7 @@ _MOST_S = 180
 
 @pytest.fixture(autouse=True)
 def idle_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner.HostWatch, "busy", lambda self: False)
+    monkeypatch.setattr(HostWatch, "busy", lambda self: False)
 
 
 def _wrong(results: list[Result]) -> list[tuple[str, str]]:
