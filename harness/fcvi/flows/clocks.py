@@ -20,6 +20,7 @@ from .units import duration
 
 _MOST = 200_000  # records that are looked at
 _SHARE = 0.1  # of the answers of a port stand before their questions: no accident
+_AGAIN_US = 200_000  # a frame that comes again byte by byte was captured twice, and tells nothing of the order
 _JITTER_US = 1_000_000  # queues of one adapter are not farther apart
 
 _Key = tuple[int, int, int, int, int, int]  # network, both ports, OX_ID, what tells Exchanges of one OX_ID apart, which kind
@@ -256,6 +257,7 @@ def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -
     no port waits longer. Nothing is said where nothing is wrong."""
     late, lag_us, pause_us = clock
     clocks, entries, latest = Clocks(), [], 0
+    seen: dict[int, int] = {}  # when frames came, by a hash of their bytes
     try:
         with Reader(path, limits) as reader:
             for place, record in enumerate(reader):
@@ -263,7 +265,10 @@ def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -
                     clocks.jumps.append((record.number, record.time_us - latest))
                 latest = record.time_us
                 if record.kind in ("frame", "cut") and len(record.data) >= 24 and (entry := _entry(place, record)) is not None:
-                    entries.append(entry)
+                    which = hash((record.network, bytes(record.data)))
+                    if abs(entry.time_us - seen.get(which, entry.time_us - _AGAIN_US - 1)) > _AGAIN_US:
+                        entries.append(entry)
+                        seen[which] = entry.time_us
                 if place >= _MOST:
                     break
     except CaptureError:

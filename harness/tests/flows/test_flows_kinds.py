@@ -8,8 +8,10 @@ from typing import Callable
 
 import pytest
 
+from fcvi.capture.limits import Limits
 from fcvi.flows.cause import Cause
 from fcvi.flows.causes import explain
+from fcvi.flows.clocks import look
 from fcvi.flows.table import Flow, Table
 from harness.tests.capture import wrappings as w
 from harness.tests.flows.field import second, stories
@@ -272,3 +274,17 @@ def test_clocks_far_apart_change_nothing(name: str, port: int, hours: int, tmp_p
         found, parties, unknown = second.said(path)
         assert not set(parties) - set(made.parties), (seed, found)
         assert not (found or unknown) if name == "healthy" else set(found[0]) & set(made.causes), (seed, found)
+
+
+def test_copies_of_frames_say_nothing_of_clocks(tmp_path: Path) -> None:
+    """Two capture points, one of which is milliseconds behind and does not keep the order: no port has a clock of its own."""
+    path = tmp_path / "a.pcap"
+    for seed in range(12):
+        r = Random(seed)
+        t = talk()
+        t.far = (2, 2)
+        t.setup(), t.message(0, 64), t.message(1, 64), t.disconnect()
+        t.frames += [stories.replace(s, us=s.us + r.randrange(3_000)) for s in t.frames]
+        causes, unknown, _ = told(t, path)
+        assert not causes and not unknown and second.said(path) == ([], [], 0)
+        assert not look(str(path), Limits(), (0, 0, 0), 2 * R_A_TOV_US).said
