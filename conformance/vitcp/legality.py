@@ -20,7 +20,7 @@ MESSAGES = Model(
     {
         ROLE: _ROLES, LEVEL: _LEVELS, OPERATION: ("send", "rdma-write", "rdma-read"), SENDER: ("dut", "tester"),
         LENGTH: ("1", str(MOST_BY_BYTES), "65536", "65537", _AGREED), SEGMENTS: ("one", "two", "many", "empty-between"),
-        CUT: ("whole", "bytes", "fields", "joined"), CONNECTION: _CONNECTIONS,
+        CUT: ("whole", "bytes", "fields", "joined", "across"), CONNECTION: _CONNECTIONS,
     },
     (
         Constraint("RDMA Read needs a reliable level (VI-ARCH 2.5.1)", lambda r: r[OPERATION] != "rdma-read" or r[LEVEL] != "ud"),

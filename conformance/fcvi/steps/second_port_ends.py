@@ -143,11 +143,11 @@ def _read(ends: Ends, far: bool, mem: int, size: int) -> bytes:
     return bytes.fromhex((ends.call if far else ends.t.call)("mem.read", mem=mem, offset=0, length=size).text("hex"))
 
 
-_SCATTERED = 1000  # bytes from which on a Descriptor has two segments
+_SCATTERED = 1000  # bytes from which on a Descriptor has two segments, and one without bytes between them
 
 
 def _post(ends: Ends, far: bool, op: str, mem: int, size: int, remote: Optional[dict[str, Any]] = None) -> None:
-    cuts = (0, size // 3, size) if size >= _SCATTERED else (0, size)
+    cuts = (0, size // 3, size // 3, size) if size >= _SCATTERED else (0, size)
     segments = [{"mem": mem, "offset": start, "length": end - start} for start, end in zip(cuts, cuts[1:])]
     descriptor = {"op": op, "segments": segments, "remote": remote, "immediate": None}
     method = "VipPostRecv" if op == "recv" else "VipPostSend"

@@ -50,7 +50,7 @@ def immediate(t: Scenario) -> None:
 
 
 def _with_value(t: Scenario, setup: Setup, op: str) -> None:
-    for length in (0, 24) if op == "send" else (24,):
+    for length in (0, 24):
         data = pattern(length)
         originate(t, setup, data, op, remote=(0x9000, 5) if op == "rdma-write" else None, immediate=_VALUE)
         taken = take(t, setup, op, data)
@@ -58,13 +58,13 @@ def _with_value(t: Scenario, setup: Setup, op: str) -> None:
         if answered(t):
             respond(t, setup, taken)
         expect_good(t, setup.vi, "send", "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01")
-    for value in (_VALUE, 0):
-        _value_comes(t, setup, op, value)
+    for value, length in ((_VALUE, 24), (0, 24), (_VALUE, 0)):
+        _value_comes(t, setup, op, value, length)
 
 
-def _value_comes(t: Scenario, setup: Setup, op: str, value: int) -> None:
-    """A Message of the tester brings Immediate Data, which may be zero."""
-    data = pattern(24, 1)
+def _value_comes(t: Scenario, setup: Setup, op: str, value: int, length: int) -> None:
+    """A Message of the tester brings Immediate Data, which may be zero, or all that it brings."""
+    data = pattern(length, 1)
     if op == "send":
         done = deliver(t, setup, data, immediate=value)
     else:

@@ -10,10 +10,10 @@ from fcvi.engine.upper_tester import Call
 from fcvi.fc.received import Exchange, Received
 
 from conformance.rev1.steps.connection import (
-    CLIENT, REGISTRY, SERVER, Scenario, connect, connect_client, connect_server, finish_wait, patience, send_rqst, start_accept,
+    CLIENT, REGISTRY, SERVER, Scenario, Setup, connect, connect_client, connect_server, finish_wait, patience, send_rqst, start_accept,
     start_request, start_wait, variants, with_rdma,
 )  # fmt: skip
-from conformance.rev1.steps.messages import originate, pattern, post, register, take
+from conformance.rev1.steps.messages import Taken, expect_good, originate, pattern, post, register, respond, take
 
 _WAITS: list[tuple[str, dict[str, Any]]] = [
     ("no-resp1", {"what": "resp1", "only": CLIENT}),
@@ -22,6 +22,7 @@ _WAITS: list[tuple[str, dict[str, Any]]] = [
 ]
 _MESSAGES: list[tuple[str, dict[str, Any]]] = [
     ("no-send-resp", {"what": "send", "applies": "send", "only": "reliable-reception"}),
+    ("second-send-resp", {"what": "send", "second": True, "applies": "send", "only": "reliable-reception"}),
     ("no-write-resp", {"what": "rdma-write", "applies": "rdma_write", "only": "reliable-reception"}),
     ("no-read-resp", {"what": "rdma-read", "applies": "rdma_read"}),
 ]
@@ -152,7 +153,24 @@ def _no_response(t: Scenario) -> Waited:
     if op == "rdma-read":
         post(t, setup.vi, op, register(t, 20), length=20, remote=(0x9000, 5))
         taken = take(t, setup, op, None)
+    elif t.params.get("second"):
+        taken = _second(t, setup)
     else:
         originate(t, setup, pattern(20), op, remote=(0x9000, 5) if op == "rdma-write" else None)
         taken = take(t, setup, op, pattern(20))
     return taken.exchange, taken.last, "REV1-8-01", None
+
+
+def _second(t: Scenario, setup: Setup) -> Taken:
+    """The second of two Sends, of which the first is answered: once both have come, or so that the second comes (R25)."""
+    for seed in (1, 2):
+        originate(t, setup, pattern(20, seed))
+    first = take(t, setup, "send", pattern(20, 1))
+    came = t.until(lambda: t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us // 10)
+    if not came:
+        respond(t, setup, first)
+    second = take(t, setup, "send", pattern(20, 2))
+    if came:
+        respond(t, setup, first)
+    expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+    return second

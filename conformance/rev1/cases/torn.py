@@ -26,7 +26,8 @@ _TORN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 _CUTS: list[tuple[str, dict[str, Any]]] = [
     (f"{op}/{name}", {"op": op, **how, "applies": pics})
-    for op, pics in (("send", "send"), ("rdma-write", "rdma_write and immediate_data")) for name, how in _TORN.items()
+    for op, pics in (("send", "send"), ("rdma-write", "rdma_write and immediate_data"))
+    for name, how in {**_TORN, "aborted": {"ius": 1, "lost": -1, "aborted": True}}.items()
 ]  # fmt: skip
 
 
@@ -35,14 +36,14 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     "R1.6.1.a",
     "A Message without its end",
     clause="5.2, 5.7.5, 6.1, 6.3",
-    requirements=["FCVI-6.2.1-01", "FCVI-6.4.1-01", "FCVI-8.4.1-01", "FCVI-8.4.2-e"],
+    requirements=["FCVI-4.1-04", "FCVI-6.2.1-01", "FCVI-6.4.1-01", "FCVI-8.4.1-01", "FCVI-8.4.2-e"],
     errata=["R09", "R44"],
     tags=["message", "loss"],
     applies="(client or server) and send",
     variants=variants(roles=("any",), levels=_ALL, choices=[*_CUTS, ("send/overtaken", {"op": "send", "overtaken": True})]),
 )  # fmt: skip
 def without_end(t: Scenario) -> None:
-    """A frame of a Message is lost, and the next Message comes. What arrived is delivered to nobody as good; at the reliable levels
+    """A frame of a Message is lost, or its rest never comes and ABTS ends it, and the next Message comes. What arrived is delivered to nobody as good; at the reliable levels
     neither is the next Message, and the VI goes to Error. At Unreliable Delivery the Descriptor may be spent or kept. Of frames or
     IUs that have changed places comes the Message that was sent, when all of it is there, or none. The second of two Messages that
     have changed places is not delivered before the first at the reliable levels.
@@ -68,6 +69,9 @@ def without_end(t: Scenario) -> None:
     behind = build(t, setup, pattern(80, 9))
     t.tolerate("SEND_RESP", "WRITE_RESP", "ABTS")
     transmit(t, cut)
+    if t.params.get("aborted"):
+        t.tester.send_abts(cut.exchange)
+        t.expect(["BA_ACC", "BA_RJT"], "FCVI-4.1-04", exchange=cut.exchange, why="after ABTS")
     transmit(t, behind)
     row = "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01"
     if level_of(t) == UD:

@@ -199,8 +199,8 @@ def _another_version(t: Scenario, stream: Stream, wait: Call, vi: int) -> None:
     variants=with_each(roles_and_levels(), "cut", {cut: cut for cut in CUTS}),
 )
 def any_division(t: Scenario) -> None:
-    """One conversation with whole pieces, byte by byte, in pieces that end inside each header field, and with several PDUs in a
-    piece: the same comes of it.
+    """One conversation with whole pieces, byte by byte, in pieces that end inside each header field, with several PDUs in a piece,
+    and with the end of one and the begin of the next in a piece: the same comes of it.
     """
     link = connect(t, flow=False)  # nothing has to wait for a credit, so that all can go into one piece
     regions = [post_receive(link, 700) for _ in range(3)]

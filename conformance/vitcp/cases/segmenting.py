@@ -58,10 +58,13 @@ def divides(t: Scenario) -> None:
     clause="2.2.2.2.3, 3.1",
     requirements=["VITCP-2.2.2.2.3-09", "VITCP-3.1-18"],
     applies="tcp and rdma_read",
-    variants=with_each(roles_and_levels((DELIVERY, RECEPTION), "rdma_write"), "kind", {"send": SEND, "write": WRITE}),
-)
+    variants=with_each(with_each(roles_and_levels((DELIVERY, RECEPTION), "rdma_write"), "kind", {"send": SEND, "write": WRITE}),
+                       "first", {"message-first": False, "response-first": True}),
+)  # fmt: skip
 def interleaved(t: Scenario) -> None:
-    """The tester sends segments of a Read Response between those of a Send, or an RDMA Write, of the same number: both arrive."""
+    """The tester sends segments of a Read Response between those of a Send, or an RDMA Write, of the same number: both arrive,
+    whichever of them ends first.
+    """
     link = connect(t)
     local = register(t, 2000)
     post_send(link, op="rdma-read", remote=(0x9000, 5), region=local, length=2000)
@@ -83,11 +86,14 @@ def interleaved(t: Scenario) -> None:
         t.send(link.stream, b)
     for pdu in ours[len(theirs) - 1 : -1]:
         t.send(link.stream, pdu)
+    if t.params["first"]:
+        t.send(link.stream, ours[-1])
     t.settle()
     known.sending = None
     known.complete(theirs[0].number)
     t.send(link.stream, theirs[-1])
-    t.send(link.stream, ours[-1])
+    if not t.params["first"]:
+        t.send(link.stream, ours[-1])
     t.settle()
     row = "VITCP-3.1-18"
     done = completion(link, "send", row, "for the read")

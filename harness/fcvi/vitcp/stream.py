@@ -16,8 +16,9 @@ FIRST_WINDOW = 65_536
 LONGEST_PIECE = 30_000
 #: Places inside every field of a segment's headers: a piece may end there.
 _IN_FIELDS = (1, 3, 6, 10, 14, 18, 21, 23, 25, 27, 30, 34, 38, 46, 49, 51, 60)
+_IN_A_HEADER = 8  # of them are in the header that every segment has
 #: How the tester divides what it sends (2.2.2.2.3): the draft leaves that to TCP.
-CUTS = ("whole", "bytes", "fields", "joined")
+CUTS = ("whole", "bytes", "fields", "joined", "across")
 
 
 @dataclass(eq=False)
@@ -55,7 +56,8 @@ class Stream:
     window: Optional[int] = FIRST_WINDOW  # what the DUT takes; None: without limit
     granted: Optional[int] = FIRST_WINDOW  # what the DUT may send
     cut: str = "whole"
-    held: bytearray = field(default_factory=bytearray)  # to be sent in one piece with what comes behind it
+    held: bytearray = field(default_factory=bytearray)  # to be sent in one piece with what comes behind it, or a part of that
+    across: int = 0  # PDUs that were divided so that a piece ends in their header
     waiting: bytearray = field(default_factory=bytearray)  # the DUT's window is closed
     rest: bytearray = field(default_factory=bytearray)  # of the DUT, less than a PDU
     sent: int = 0
@@ -80,7 +82,12 @@ class Stream:
         return self.received + len(self.rest)
 
     def pieces(self, data: bytes) -> list[bytes]:
-        """How the bytes of one PDU are divided."""
+        """How the bytes of one PDU are divided; "across": a piece has the end of one and a part of the next one's header."""
+        if self.cut == "across":
+            self.across += 1
+            end = min(_IN_FIELDS[self.across % _IN_A_HEADER], len(data))
+            piece, self.held = bytes(self.held) + data[:end], bytearray(data[end:])
+            return [piece[i : i + LONGEST_PIECE] for i in range(0, len(piece), LONGEST_PIECE)]
         if self.cut == "bytes":
             return [data[i : i + 1] for i in range(len(data))]
         ends = [*(e for e in _IN_FIELDS if e < len(data)), len(data)] if self.cut == "fields" else [len(data)]
