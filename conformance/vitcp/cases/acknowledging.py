@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from fcvi.engine import pages
 from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import NotThere
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
+from fcvi.vitcp.stream import Received
 from fcvi.vitcp.wire import DESCRIPTOR_ERROR, END, MASK32, MEMORY_PROTECTION, NOP, READ_REQUEST, SEND, WRITE, Pdu
 
 from conformance.vitcp.steps.connection import (
-    CONNECTED, DELIVERY, ERROR, IDLE, RECEPTION, REGISTRY, UNRELIABLE, Link, check_state, connect, roles,
+    CONNECTED, CREDIT, DELIVERY, ERROR, IDLE, RECEPTION, REGISTRY, UNRELIABLE, Link, check_state, connect, roles,
     roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    Region, acknowledge, alive, answer, ask, completion, contents, deliver, emit, message, no_completion, nop, pattern,
+    Region, acknowledge, alive, answer, ask, completion, contents, credit, deliver, emit, message, no_completion, nop, pattern,
     post_receive,
-    post_send, register, respond, response, segments, send, sent, write,
+    post_send, register, respond, response, segments, send, sent, told, write,
 )  # fmt: skip
 
 _RELIABLE = (DELIVERY, RECEPTION)
@@ -32,31 +35,28 @@ _RELIABLE = (DELIVERY, RECEPTION)
     ],
     errata=["V14", "V15", "V16", "V54", "V64"],
     applies="tcp and send",
-    variants=roles_and_levels(_RELIABLE),
+    variants=roles_and_levels(_RELIABLE)
+    + with_each(roles_and_levels(_RELIABLE), "own", {"own-unacknowledged": "unacknowledged"})
+    + with_each(roles_and_levels(_RELIABLE, "flow_control"), "own", {"own-waits": "waits"}),
 )  # fmt: skip
 def acknowledges(t: Scenario) -> None:
-    """A NOP with the ACK comes when the DUT has no data of its own; with the ACK the data are in memory and the completion has been
-    told; a data segment behind a message received has the ACK as well. At Reliable Delivery Message ACK may say anything (V14).
+    """A NOP with the ACK comes when the DUT has no data of its own that it may send: also while its own message waits for an ACK,
+    or for credit. With the ACK the data are in memory and the completion has been told; a data segment behind a message received
+    has the ACK as well. At Reliable Delivery Message ACK may say anything (V14).
     """
+    if "own" in t.params:
+        _while_its_own_waits(t)
+        return
     link = connect(t)
     erratum = "V14" if link.level == DELIVERY else None
     for size in (100, 3000, 0, 50):
-        before = len(t.tester.inbox)
         region = post_receive(link, size + 16)
         payload = pattern(size, size & 63)
-        number = send(link, segments(link, payload))
-
-        def come(at: int = before, number: int = number) -> bool:
-            return any(r.stream is link.stream and r.pdu.ack == number and not r.pdu.error for r in t.tester.inbox[at:])
-
-        if not t.until(come, t.nop_bound_us):
-            acks = [r.pdu.ack for r in t.tester.inbox[before:]]
-            t.report("VITCP-3.1-25", "no NOP brings the ACK of a message", str(acks), f"{number} within {t.nop_bound_us} us",
-                     erratum=erratum)
+        one = _acknowledged(link, payload)
+        if one is None:
             break
-        one = next(r for r in t.tester.inbox[before:] if r.pdu.ack == number)
-        told = len(t.completed(link.vi, "recv")) > link.completions["recv"]
-        if not told and t.dut.clock == "virtual":
+        noted = len(t.completed(link.vi, "recv")) > link.completions["recv"]
+        if not noted and t.dut.clock == "virtual":
             t.report("VITCP-3.1-37", "ACK before the completion", "no completion", "a completion", at=one, erratum=erratum)
         t.require(contents(t, region)[:size] == payload, "VITCP-3.1-36", "ACK before the data", "other bytes", "those sent", at=one,
                   erratum=erratum)
@@ -67,6 +67,41 @@ def acknowledges(t: Scenario) -> None:
     for segment in now.segments:
         t.require(segment.pdu.ack == last, "VITCP-3.1-39", "Message ACK of a data segment", segment.pdu.ack, last, at=segment,
                   byte=16, erratum=erratum)
+    t.control("a Send passed each way")
+
+
+def _acknowledged(link: Link, payload: bytes) -> Optional[Received]:
+    """The PDU with the ACK of a Send of the tester's; None when none came."""
+    t, before = link.t, len(link.t.tester.inbox)
+    number = send(link, segments(link, payload))
+
+    def acks() -> list[Received]:
+        return [r for r in t.tester.inbox[before:] if r.stream is link.stream and r.pdu.ack == number and not r.pdu.error]
+
+    if not t.until(lambda: bool(acks()), t.nop_bound_us):
+        seen = [r.pdu.ack for r in t.tester.inbox[before:]]
+        t.report("VITCP-3.1-25", "no NOP brings the ACK of a message", str(seen), f"{number} within {t.nop_bound_us} us",
+                 erratum="V14" if link.level == DELIVERY else None)
+        return None
+    return acks()[0]
+
+
+def _while_its_own_waits(t: Scenario) -> None:
+    """A Send of the DUT's is not acknowledged, or finds no credit: what the tester sends is acknowledged all the same."""
+    waits = t.params["own"] == "waits"
+    link = connect(t, rx=0 if waits else CREDIT)
+    post_receive(link, 100)
+    post_send(link, pattern(40))
+    if not waits:
+        message(link, SEND, pattern(40), "VITCP-2.2.2.1-06")
+    _acknowledged(link, pattern(60, 2))
+    completion(link, "recv", "VITCP-2.2.2.1-06", "for a Send")
+    if waits:
+        link.rx += 1
+        nop(link)
+        message(link, SEND, pattern(40), "VITCP-2.2.2.1-06", "though there is a credit")
+    acknowledge(link, link.stream.watch.messages[-1].number)
+    sent(link)
     t.control("a Send passed each way")
 
 
@@ -230,6 +265,8 @@ def reports(t: Scenario) -> None:
     check_state(t, link.vi, ERROR, "VITCP-2.2.2.2.2-04")
     done = t.completed(link.vi, "recv")[link.completions["recv"] :]
     t.require(not any(c.good for c in done), "VITCP-3.1-53", "the message in error completes well", "good", "an error")
+    if what.startswith("absent") or what == "bounds":  # else the Descriptor tells of it
+        told(t, link.vi, "VIP_ERROR_RDMAW_PROT" if what == "bounds" else "VIP_ERROR_RECVQ_EMPTY")
     t.call("VipDisconnect", vi=link.vi)
     check_state(t, link.vi, IDLE, "VITCP-1-01")
 
@@ -249,15 +286,22 @@ _STATUS = {
     errata=["V48", "V49", "V75", "V79"],
     applies="tcp and reliable_reception",
     variants=with_each(roles_and_levels((RECEPTION,)), "what", {"protection": "protection", "descriptor": "descriptor",
-                                                                "with-code": "code", "code-alone": "alone"}),
-)
+                                                                "with-code": "code", "code-alone": "alone", "in-a-send": "send"})
+    + with_each(roles_and_levels((RECEPTION,), "rdma_read"), "what", {"of-a-read": "read"}),
+)  # fmt: skip
 def reported(t: Scenario) -> None:
     """An error for the second of three messages: the first completes well, the second with the status of the error, the third is
-    flushed though a later ACK names it, and the VI is in Error. An IS Error Code changes none of it.
+    flushed though a later ACK names it, and the VI is in Error. An IS Error Code changes none of it, and any segment may bring it.
     """
     what = str(t.params["what"])
     link = connect(t)
     emit(link, pattern(20))
+    if what == "send":
+        post_receive(link)
+        credit(link)
+    if what == "read":
+        _read_reported(t, link)
+        return
     kinds = [SEND, WRITE if what == "protection" and t.pics["rdma_write"] else SEND, SEND]
     for number, kind in enumerate(kinds):
         post_send(link, pattern(30, number), "send" if kind == SEND else "rdma-write", remote=None if kind == SEND else (0x100, 1))
@@ -280,9 +324,14 @@ def reported(t: Scenario) -> None:
         acknowledge(link, found[0].number)
     for number in (1, 2) if together else (1,):
         found.append(message(link, kinds[number], pattern(30, number), "VITCP-2.2.2.1-06"))
-    error, status = _STATUS["descriptor" if what == "code" else what]
+    error, status = _STATUS["protection" if what == "protection" else "descriptor"]
     pdu = Pdu(NOP, 0, flags=END, rx=link.rx, ack=found[1].number, error=error, is_code=0x21 if what == "code" else 0)
-    t.send(link.stream, pdu)
+    if what == "send":
+        (one,) = segments(link, pattern(10))
+        link.stream.watch.known.complete(one.number)
+        t.send(link.stream, one.but(ack=found[1].number, error=error))
+    else:
+        t.send(link.stream, pdu)
     t.send(link.stream, pdu.but(ack=(found[1].number + 1) & MASK32 if not together else found[2].number, error=0, is_code=0))
     t.settle()
     t.owed(lambda: len(t.completed(link.vi, "send")) >= link.completions["send"] + 3)
@@ -294,6 +343,19 @@ def reported(t: Scenario) -> None:
               status)
     t.require(not done_all[2].good, "VITCP-3.1-44", "what stands behind the error completes well", "good",
               "VIP_STATUS_DESC_FLUSHED_ERROR")
+    check_state(t, link.vi, ERROR, "VITCP-3.1-54")
+    t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error report")
+
+
+def _read_reported(t: Scenario, link: Link) -> None:
+    """The report names a Read Request: the Read has the status of the error, and no response comes any more."""
+    post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 30), length=30)
+    request = message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06")
+    t.control("a Read Request came")
+    error, status = _STATUS["protection"]
+    nop(link, ack=request.number, error=error)
+    done = completion(link, "send", "VITCP-3.1-54", "for a read that is in error")
+    t.require(status in done.status, "VITCP-3.1-54", "the status of the read in error", sorted(done.status), status)
     check_state(t, link.vi, ERROR, "VITCP-3.1-54")
     t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after an error report")
 

@@ -459,5 +459,12 @@ def broken(link: Link, requirement: str, *, code: bool = True) -> None:
         t.require(any(vi == link.vi for vi, _ in t.errors), requirement, "no VipErrorCallback", "none", "one")
 
 
+def told(t: Scenario, vi: int, code: str) -> None:
+    """VI-DG 3.8.1 has a code for each error; VIP_ERROR_CONN_LOST may stand beside it or in its place (V75)."""
+    t.owed(lambda: any(of == vi for of, _ in t.errors))
+    others = [said for of, said in t.errors if of == vi and said not in (code, "VIP_ERROR_CONN_LOST")]
+    t.require(not others, "VITCP-1-01", "VipErrorCallback", others, f"{code} or VIP_ERROR_CONN_LOST")
+
+
 def _state(t: Scenario, vi: int) -> str:
     return t.call("VipQueryVi", vi=vi).text("State")
