@@ -122,7 +122,7 @@ def _advanced(frame: Any, va: int) -> Any:
     "R1.6.5.a",
     "RDMA Read",
     clause="5.2.3, 5.7.9, 6.5, 6.6",
-    requirements=["REV1-5.2.3-01", "REV1-5.7.9-01", "REV1-6.5-01", "REV1-6.5-02", "REV1-6.6-02", "REV1-6.6-03", "FCVI-6.6.1-01",
+    requirements=["REV1-5.2.3-01", "REV1-5.7.9-01", "REV1-6.5-01", "REV1-6.5-02", "REV1-6.6-01", "REV1-6.6-02", "REV1-6.6-03", "FCVI-6.6.1-01",
                   "FCVI-6.6.2-06", "FCVI-6.7.1-02"],
     errata=["R04", "R14"],
     tags=["message", "rdma"],
@@ -204,12 +204,12 @@ def _refuse(t: Scenario, setup: Setup, taken: Any) -> None:
 
 
 def _response(t: Scenario, setup: Setup) -> None:
-    for length in t.params.get("lengths", (700, 1)):
+    for length in t.params.get("lengths", (700, 1, 0)):
         data = pattern(length, 6)
-        source = register(t, length, read=True, data=data)
+        source = register(t, max(length, 1), read=True, data=data)
         sent = build(t, setup, b"", "rdma-read", va=source.va, region=source.handle, VI_RMT_TOT_LEN=length)
         transmit(t, sent)
-        ius = take_read(t, sent, length)
+        ius = take_read(t, sent, length, "REV1-6.6-01")
         for iu in ius:
             t.equal(iu, "VI_MSG_ID", sent.number, "REV1-6.6-03")
             t.equal(iu, "VI_HANDLE", setup.tester_handle, "REV1-5.7.4-02")

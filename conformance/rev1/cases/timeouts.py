@@ -22,7 +22,8 @@ _WAITS: list[tuple[str, dict[str, Any]]] = [
 ]
 _MESSAGES: list[tuple[str, dict[str, Any]]] = [
     ("no-send-resp", {"what": "send", "applies": "send", "only": "reliable-reception"}),
-    ("second-send-resp", {"what": "send", "second": True, "applies": "send", "only": "reliable-reception"}),
+    ("first-send-resp", {"what": "send", "of": 0, "applies": "send", "only": "reliable-reception"}),
+    ("second-send-resp", {"what": "send", "of": 1, "applies": "send", "only": "reliable-reception"}),
     ("no-write-resp", {"what": "rdma-write", "applies": "rdma_write", "only": "reliable-reception"}),
     ("no-read-resp", {"what": "rdma-read", "applies": "rdma_read"}),
 ]
@@ -33,7 +34,7 @@ _MESSAGES: list[tuple[str, dict[str, Any]]] = [
     "R1.8.a",
     "No answer: ABTS after FCVI_ULP_TIMEOUT",
     clause="8",
-    requirements=["REV1-8-01", "REV1-8-02", "REV1-8-03", "REV1-8-04", "REV1-5.3.2-03", "FCVI-4.1-04"],
+    requirements=["REV1-8-01", "REV1-8-02", "REV1-8-03", "REV1-8-04", "REV1-5.3.2-03", "FCVI-4.1-04", "FCVI-T06-0"],
     errata=["R01", "R17", "R34", "R40", "R45"],
     tags=["timing", "loss", "setup", "message"],
     applies="client or server",
@@ -153,24 +154,32 @@ def _no_response(t: Scenario) -> Waited:
     if op == "rdma-read":
         post(t, setup.vi, op, register(t, 20), length=20, remote=(0x9000, 5))
         taken = take(t, setup, op, None)
-    elif t.params.get("second"):
-        taken = _second(t, setup)
+    elif "of" in t.params:
+        taken = _of_two(t, setup, int(t.params["of"]))
     else:
         originate(t, setup, pattern(20), op, remote=(0x9000, 5) if op == "rdma-write" else None)
         taken = take(t, setup, op, pattern(20))
     return taken.exchange, taken.last, "REV1-8-01", None
 
 
-def _second(t: Scenario, setup: Setup) -> Taken:
-    """The second of two Sends, of which the first is answered: once both have come, or so that the second comes (R25)."""
+def _of_two(t: Scenario, setup: Setup, which: int) -> Taken:
+    """One of two Sends that is not answered, though the other is. Who sends one at a time (R25) sends the second when the first is
+    answered.
+    """
     for seed in (1, 2):
         originate(t, setup, pattern(20, seed))
     first = take(t, setup, "send", pattern(20, 1))
-    came = t.until(lambda: t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us // 10)
-    if not came:
+    if not t.until(lambda: t.peek(["SEND_RQST"]) is not None, t.ulp_timeout_us // 10):
+        if which == 0:
+            return first
+        respond(t, setup, first)
+    elif which == 1:
         respond(t, setup, first)
     second = take(t, setup, "send", pattern(20, 2))
-    if came:
-        respond(t, setup, first)
+    if which == 0:
+        respond(t, setup, second)
+        good = [c for c in t.completions if c.vi == setup.vi and c.queue == "send" and c.good]
+        t.require(not good, "FCVI-T06-0", "a Send completes by the response to another", len(good), "none")
+        return first
     expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
     return second

@@ -11,7 +11,7 @@ from conformance.covering import Row, covering_rows
 from conformance.vitcp.legality import (
     CONNECTION, CREDIT, CREDITS, FAMILY, LENGTH, LEVEL, MESSAGES, OPERATION, ROLE, SEGMENTS, SENDER, WAITING,
 )  # fmt: skip
-from conformance.vitcp.steps.connection import ERROR, OF_LEVEL, OF_ROLE, REGISTRY, SIZE, Link, connect, create
+from conformance.vitcp.steps.connection import CONNECTED, ERROR, OF_LEVEL, OF_ROLE, REGISTRY, SIZE, Link, check_state, connect, create
 from conformance.vitcp.steps.messages import (
     GUARD, acknowledge, answer, ask, come, completion, contents, deliver, emit, message, nop, pattern, post_receive, post_send,
     register, respond, response, segments, send, sent,
@@ -53,7 +53,7 @@ def _connected(t: Scenario, size: int, rx: int) -> Link:
     "TCP.3.1.t",
     "Messages in every legal combination of three choices",
     clause="2.1, 2.2.2.1, 2.2.2.2.3, 3.1, 3.2.1",
-    requirements=["VITCP-2.1-02", "VITCP-2.2.2.1-06", "VITCP-3.2.1-05", "VITCP-3.2.1-06", "VITCP-3.1-41"],
+    requirements=["VITCP-2.1-02", "VITCP-2.2.2.1-06", "VITCP-3.1-07", "VITCP-3.2.1-05", "VITCP-3.2.1-06", "VITCP-3.1-41"],
     errata=["V10", "V25", "V41", "V79"],
     applies="tcp",
     variants=[_row(row) for row in covering_rows(MESSAGES)],
@@ -72,6 +72,7 @@ def messages_combined(t: Scenario) -> None:
         _by_dut(t, link, data)
     else:
         _by_tester(t, link, data)
+    check_state(t, link.vi, CONNECTED, "VITCP-3.1-07")  # what ends a message alone is no other message
     t.control("the message came")
 
 
@@ -90,7 +91,7 @@ def _by_dut(t: Scenario, link: Link, data: bytes) -> None:
         return
     places = spread(t, lengths)
     post(link, "VipPostSend", op, places)
-    respond(link, answer(link, message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06"), data, _PIECE))
+    respond(link, _divided(link, answer(link, message(link, READ_REQUEST, None, "VITCP-2.2.2.1-06"), data, _size(t, data))))
     completion(link, "send", "VITCP-3.1-41", "for a read")
     scattered(t, places, data)
 
@@ -122,10 +123,13 @@ def _size(t: Scenario, data: bytes) -> int:
 
 
 def _divided(link: Link, pdus: list[Pdu]) -> list[Pdu]:
-    """With an empty segment before the last one, where the variant says so."""
-    if link.t.params[SEGMENTS] != "empty-between":
-        return pdus
-    return [*pdus[:-1], pdus[-1].but(payload=b"", flags=pdus[-1].flags & ~END), pdus[-1]]
+    """With an empty segment before the last one, where the variant says so. Of two parts an empty segment is the end."""
+    rest, last = pdus[:-1], pdus[-1]
+    if link.t.params[SEGMENTS] == "empty-between":
+        return [*rest, last.but(payload=b"", flags=last.flags & ~END), last]
+    if link.t.params[SEGMENTS] == "two":
+        return [*rest, last.but(flags=last.flags & ~END), last.but(payload=b"", offset=last.offset + len(last.payload))]
+    return pdus
 
 
 @case(
