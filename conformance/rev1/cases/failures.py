@@ -11,7 +11,7 @@ from fcvi.fc.received import Received
 
 from conformance.fcvi.steps.messages import to_the_end_of_a_page
 from conformance.rev1.steps.connection import (
-    RD, REGISTRY, RR, Scenario, Setup, connect, dut_address, level_of, tester_address, variants, with_rdma,
+    RD, REGISTRY, RR, UD, Scenario, Setup, check_state, connect, dut_address, level_of, tester_address, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
     FILL, Region, Sent, answered, broken, build, deliver, expect_response, in_all, memory, pattern, post, provider, register,
@@ -42,15 +42,17 @@ _SENDS: list[tuple[str, dict[str, Any]]] = [
     "Messages that fail at the DUT",
     clause="5.2.3, 5.7.2, 6.2, 6.4, 6.6",
     requirements=["FCVI-T06-0", "FCVI-T06-1", "FCVI-T06-2", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.9.7.3.1-04",
-                  "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3", "FCVI-8.2-e1", "REV1-7.2-04"],
+                  "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3", "FCVI-8.2-e1", "REV1-4.2-03", "REV1-7.2-04"],
     errata=["R48", "R49"],
     tags=["message", "rdma", "error"],
     applies="client or server",
-    variants=variants(roles=("any",), levels=_RELIABLE, choices=[*_WRONG, *_SENDS]),
+    variants=variants(roles=("any",), levels=_RELIABLE, choices=[*_WRONG, *_SENDS])
+    + variants(roles=("any",), pics="not unreliable_error_state", choices=[(f"unreliable/{name}", how) for name, how in _SENDS]),
 )  # fmt: skip
 def failures(t: Scenario) -> None:
     """An RDMA operation at memory that it may not touch writes nothing and gives nothing away, and its response says RESP_ERR with
-    PROT_ERR; a Send without a fitting Descriptor says DESC_ERR. An error of a Send breaks a reliable Connection (VI-ARCH 2.5).
+    PROT_ERR; a Send without a fitting Descriptor says DESC_ERR. An error of a Send breaks a reliable Connection (VI-ARCH 2.5), and
+    none breaks an unreliable one (2.5.1).
     A VI whose EnRdmaWr or EnRdmaRd is 0 refuses the operation as well (Table 15).
     """
     with_rdma(t)
@@ -176,12 +178,26 @@ def _no_descriptor(t: Scenario, setup: Setup) -> None:
         resp = expect_response(t, setup, sent, None)
         t.equal(resp, "DESC_ERR", 1, "FCVI-T06-1")
         t.equal(resp, "DESC_ERR", 1, "FCVI-5.9.4.3-02")
+    if level_of(t) == UD:
+        _still_there(t, setup)
+        return
     broken(t, setup, "FCVI-8.2-d3", "after a Send without a fitting Descriptor")
     good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
     t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
     if t.pics["client"]:
         _stays_in_error(t, setup)
     provider(t, setup)
+
+
+def _still_there(t: Scenario, setup: Setup) -> None:
+    """Nothing completes well, and the Connection delivers what comes next."""
+    t.wait(t.ulp_timeout_us // 10)
+    good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
+    t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
+    check_state(t, setup.vi, "connected", "REV1-4.2-03")
+    if t.completions or not t.params["posted"]:  # else the short Descriptor may still be there for the next Message
+        t.completions.clear()
+        deliver(t, setup, pattern(_LENGTH, 3))
 
 
 def _stays_in_error(t: Scenario, setup: Setup) -> None:

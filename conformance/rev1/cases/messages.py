@@ -6,7 +6,9 @@ from typing import Any
 
 from fcvi.engine.case import case
 
-from conformance.rev1.steps.connection import REGISTRY, Scenario, Setup, UD, connect, level_of, variants, with_rdma
+from conformance.rev1.steps.connection import (
+    REGISTRY, Scenario, Setup, UD, check_state, connect, level_of, variants, with_rdma,
+)  # fmt: skip
 from conformance.rev1.steps.messages import (
     answered, build, check_immediate, deliver, exchange_a_send, expect_good, expect_response, memory, originate, pattern, post,
     register, respond, take, transmit, until_completed, written,
@@ -99,7 +101,7 @@ def _bit_0(t: Scenario, setup: Setup) -> None:
     "R1.5.7.5.a",
     "VI_MSG_ID",
     clause="5.7.5, 6.1",
-    requirements=["REV1-5.7.5-01", "REV1-5.7.5-02", "REV1-5.7.5-03", "REV1-6.1-02", "FCVI-4.2-11", "FCVI-6.4.2-08",
+    requirements=["REV1-4.2-03", "REV1-5.7.5-01", "REV1-5.7.5-02", "REV1-5.7.5-03", "REV1-6.1-02", "FCVI-4.2-11", "FCVI-6.4.2-08",
                   "FCVI-8.4.1-01"],
     errata=["R09", "R43", "R46"],
     tags=["message", "fields", "loss"],
@@ -147,9 +149,12 @@ def _lost(t: Scenario, setup: Setup) -> None:
     good = done is not None and done.good
     if level_of(t) != UD:
         t.require(not good, "FCVI-8.4.1-01", "a Message behind a lost one is delivered at a reliable level", "a completion", "none")
-    elif good:
+        return
+    if good:
         t.require(memory(t, region, 20) == pattern(20, 9), "FCVI-6.2.1-01", "the Message behind a lost one has other bytes",
                   memory(t, region, 8).hex(), pattern(20, 9)[:8].hex())  # fmt: skip
+    if not t.pics["unreliable_error_state"]:
+        check_state(t, setup.vi, "connected", "REV1-4.2-03")
 
 
 _STEPS = (0, 0x7FFFFFF0, 0xFFFFFFD0, 0xFFFFFFFE)  # each less than half the range ahead
@@ -177,6 +182,41 @@ def _wrap(t: Scenario, setup: Setup) -> None:
             t.require(good, "REV1-5.7.5-02", f"Message {number:08X}h around the wrap was not delivered", "nothing", "a completion")
 
 
+# ---- lengths ----
+
+_LENGTHS = {"32768-bytes": 32_768, "70000-bytes": 70_000}  # the second is more than 16 bits can say
+
+
+@case(
+    REGISTRY,
+    "R1.5.5.a",
+    "Messages as long as the VI allows",
+    clause="5.5, 7.2",
+    requirements=["FCVI-6.2.1-01", "REV1-7.2-02"],
+    tags=["message"],
+    applies="(client or server) and send",
+    variants=variants(roles=("any",), levels=_ALL, choices=[
+        (name, {"length": length, "applies": f"max_transfer_size >= {length}"}) for name, length in _LENGTHS.items()]),
+)  # fmt: skip
+def longest(t: Scenario) -> None:
+    """A Send of MaxTransferSize passes each way, and fills its receive Descriptor; of one byte more nothing is sent."""
+    length = int(t.params["length"])
+    t.params = {**t.params, "attributes": {**t.params["attributes"], "FCVI_MAX_TRANS_SIZE": length}}
+    setup = connect(t)
+    data = pattern(length, 3)
+    originate(t, setup, data)
+    taken = take(t, setup, "send", data)
+    if answered(t):
+        respond(t, setup, taken)
+    expect_good(t, setup.vi, "send", "FCVI-6.2.1-01", length)
+    deliver(t, setup, data)
+    t.control("Sends of MaxTransferSize passed each way")
+    post(t, setup.vi, "send", register(t, length + 1))
+    t.expect_nothing(["SEND_RQST"], t.r_a_tov_us // 10, "REV1-7.2-02", "longer than MaxTransferSize")
+    good = [c for c in t.completions if c.vi == setup.vi and c.queue == "send" and c.good]
+    t.require(not good, "REV1-7.2-02", "a Send longer than MaxTransferSize completed without error", len(good), "none")
+
+
 # ---- responses at Reliable Reception ----
 
 _STATUS = {1: None, 3: "VIP_STATUS_REMOTE_DESC_ERROR", 5: "VIP_STATUS_RDMA_PROT_ERROR", 9: "VIP_STATUS_TRANSPORT_ERROR"}
@@ -192,8 +232,8 @@ _FLAGS: list[tuple[str, dict[str, Any]]] = [
     "R1.6.2.a",
     "Responses at Reliable Reception",
     clause="6.2, 6.4, 5.7.6",
-    requirements=["REV1-6.2-01", "REV1-6.2-02", "REV1-5.7.6-02", "FCVI-5.2.2-04", "FCVI-5.2.3-04",
-                  "FCVI-5.9.7.3.1-01", "FCVI-6.3.1-01", "FCVI-6.3.2-03", "FCVI-6.5.1-01", "FCVI-6.5.1-02", "FCVI-6.5.2-03",
+    requirements=["REV1-6.2-01", "REV1-6.2-02", "REV1-5.7.2-10", "REV1-5.7.6-02", "FCVI-5.2.2-04", "FCVI-5.2.3-04",
+                  "FCVI-6.3.1-01", "FCVI-6.3.2-03", "FCVI-6.5.1-01", "FCVI-6.5.1-02", "FCVI-6.5.2-03",
                   "FCVI-T06-0"],
     tags=["message", "error"],
     applies="(client or server) and send",
@@ -230,4 +270,4 @@ def responses(t: Scenario) -> None:
     t.require(done is not None and not done.good, "FCVI-T06-0", f"a response with flags {flags:02X}h",
               "no completion" if done is None else sorted(done.status), "a completion with an error")  # fmt: skip
     if done is not None and status is not None:
-        t.require(status in done.status, "FCVI-5.9.7.3.1-01", f"the status after flags {flags:02X}h", sorted(done.status), status)
+        t.require(status in done.status, "REV1-5.7.2-10", f"the status after flags {flags:02X}h", sorted(done.status), status)

@@ -199,8 +199,9 @@ def _refuse(t: Scenario, setup: Setup, taken: Any) -> None:
     t.require(done is not None and not done.good, "FCVI-T06-0", "READ_RESP with RESP_ERR and PROT_ERR",
               "no completion" if done is None else sorted(done.status), "a completion with an error")  # fmt: skip
     if done is not None:
-        t.require("VIP_STATUS_RDMA_PROT_ERROR" in done.status, "REV1-6.6-02", "the status", sorted(done.status),
-                  "VIP_STATUS_RDMA_PROT_ERROR")  # fmt: skip
+        for row in ("REV1-5.7.2-10", "REV1-6.6-02"):
+            t.require("VIP_STATUS_RDMA_PROT_ERROR" in done.status, row, "the status", sorted(done.status),
+                      "VIP_STATUS_RDMA_PROT_ERROR")  # fmt: skip
 
 
 def _response(t: Scenario, setup: Setup) -> None:

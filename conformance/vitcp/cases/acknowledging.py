@@ -17,7 +17,7 @@ from conformance.vitcp.steps.connection import (
     roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    Region, acknowledge, alive, answer, ask, completion, contents, credit, deliver, emit, message, no_completion, nop, pattern,
+    Region, acknowledge, alive, answer, ask, completion, contents, credit, deliver, emit, guarded, message, no_completion, nop, pattern,
     post_receive,
     post_send, register, respond, response, segments, send, sent, told, write,
 )  # fmt: skip
@@ -236,7 +236,7 @@ def reports(t: Scenario) -> None:
     known = link.stream.watch.known
     known.error_due = True
     before = len(t.tester.inbox)
-    wanted = DESCRIPTOR_ERROR
+    wanted, region = DESCRIPTOR_ERROR, None
     if what == "bounds":
         if not t.pics["rdma_write"]:
             return
@@ -246,8 +246,7 @@ def reports(t: Scenario) -> None:
     elif what == "absent-write":
         number = write(link, register(t, 64, write=True), pattern(40), immediate=7)
     else:
-        if what != "absent":
-            post_receive(link, 39)
+        region = post_receive(link, 39) if what != "absent" else None
         number = send(link, segments(link, pattern(40), size=20 if what == "short-later" else 1200))
     t.owed(lambda: link.stream.over or any(r.pdu.error for r in t.tester.inbox[before:]))
     t.settle()
@@ -265,6 +264,8 @@ def reports(t: Scenario) -> None:
     check_state(t, link.vi, ERROR, "VITCP-2.2.2.2.2-04")
     done = t.completed(link.vi, "recv")[link.completions["recv"] :]
     t.require(not any(c.good for c in done), "VITCP-3.1-53", "the message in error completes well", "good", "an error")
+    if region is not None:
+        guarded(t, region, "VITCP-3.1-53")
     if what.startswith("absent") or what == "bounds":  # else the Descriptor tells of it
         told(t, link.vi, "VIP_ERROR_RDMAW_PROT" if what == "bounds" else "VIP_ERROR_RECVQ_EMPTY")
     t.call("VipDisconnect", vi=link.vi)
@@ -389,9 +390,10 @@ def unreliable(t: Scenario) -> None:
     if t.pics["rdma_write"]:
         write(link, Region(0, 0x1000, 0x7FFFFFF1, 30), pattern(30))
         _stays(t, link, "an RDMA Write to memory that is not there")
-    post_receive(link, 29)
+    region = post_receive(link, 29)
     send(link, segments(link, pattern(30)))  # too long for it
     _stays(t, link, "a Send that is too long")
+    guarded(t, region, "VITCP-3.1-55")
     taken = t.completed(link.vi, "recv")[link.completions["recv"] :]
     t.require(not any(c.good for c in taken), "VITCP-3.1-55", "a Send that is too long completes well", "good", "an error, or none")
     t.control("messages were sent")

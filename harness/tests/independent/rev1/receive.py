@@ -67,6 +67,8 @@ class Receiver:
         failed = partial(self._failed, vi, incoming)
         exchange.on_iu = partial(self._taken, vi, incoming)
         exchange.on_abts = exchange.on_error = failed
+        if self.port.bad("aborted-message-stays"):
+            exchange.on_abts = lambda: setattr(vi, "incoming", None)
         if self.port.choose("lost_end") == "timeout":
             self.port.clock.after(self.port.ulp_timeout, failed)
 
@@ -84,7 +86,7 @@ class Receiver:
             if vi.reliable and self.port.choose("old_message") == "error":
                 self.port.broken(vi, "VIP_ERROR_CONN_LOST")
             return False
-        if ahead and vi.reliable:
+        if ahead and (vi.reliable or self.port.bad("unreliable-ends-at-a-gap")):
             self.port.broken(vi, "VIP_ERROR_CONN_LOST")
             return False
         vi.expected = (iu.msg_id + 1) % WRAP
@@ -118,6 +120,8 @@ class Receiver:
             return
         if iu.opcode == READ:
             vi.incoming = None
+            if not iu.word7 and self.port.bad("empty-read-unanswered"):
+                return
             self._read(vi, incoming.exchange, iu)
             return
         if iu.flags & IMM_DATA:
@@ -173,12 +177,15 @@ class Receiver:
             self._respond(vi, incoming, flags)
         elif self.port.bad("responds-unasked") and not vi.acknowledged:
             self._respond(vi, incoming, 0)
+        if flags and self.port.bad("unreliable-ends-on-errors"):
+            self.port.broken(vi, code)
         if flags and vi.reliable and not self.port.bad("survives-errors"):
             self.port.broken(vi, code)
 
     def _consume(self, vi: Rev1Vi, incoming: Incoming) -> "tuple[int, Optional[str]]":
         """Response flags and the VipErrorCallback of a failed Message; both nothing for a good one."""
-        if incoming.opcode == WRITE and incoming.immediate is None:
+        none = incoming.immediate is None or (not incoming.data and self.port.bad("empty-write-brings-none"))
+        if incoming.opcode == WRITE and none:
             return (PROT_ERR, "VIP_ERROR_RDMAW_PROT") if incoming.refused else (0, None)
         head = vi.head()
         if not isinstance(head, Rev1Descriptor):
@@ -204,7 +211,7 @@ class Receiver:
     def _errors(self, vi: Rev1Vi, incoming: Incoming, head: Rev1Descriptor) -> "tuple[List[str], int]":
         if incoming.refused:
             return [PROTECTION], PROT_ERR
-        if len(incoming.data) > vi.attributes.max_transfer:
+        if len(incoming.data) > vi.attributes.max_transfer - self.port.bad("largest-not-taken"):
             return [LENGTH], DESC_ERR
         if incoming.opcode == SEND and len(incoming.data) > head.room():
             return [LENGTH], DESC_ERR
@@ -244,6 +251,8 @@ class Receiver:
         port = self.port
         if port.bad("read-length-of-16-bits"):
             iu.word7 &= 0xFFFF
+        if iu.word7 >> 31 and port.bad("read-length-is-signed"):
+            iu.word7 = 0
         where = remote(self.memory, iu.rmt_va, iu.rmt_handle, iu.word7, port.address_bits)
         may_read = vi.attributes.rdma_read or port.bad("read-enable-ignored")
         enabled = where and where[0].rdma_read and may_read or port.bad("reads-anywhere")

@@ -52,6 +52,8 @@ class Waiting:
         exchange.on_iu, exchange.on_abts, exchange.on_error = self._answered, self._aborted, self._broken
         exchange.careless = self.port.bad("read-order-not-checked")
         self.timer: Timer = self.port.wait_response(self._expired)
+        if len(vi.outstanding) > 1 and self.port.bad("one-response-timed"):
+            self.timer.cancel()
 
     def _answered(self, iu: Iu) -> None:
         bad, compared = self.port.bad, self.port.choose("response_id") == "compared"
@@ -60,12 +62,17 @@ class Waiting:
             return
         self.timer.cancel()
         errors = [] if bad("response-error-ignored") else errors_of(iu)
+        if errors and bad("kinds-told-as-transport"):
+            errors = [TRANSPORT]
         self.descriptor.data += iu.payload
         if iu.opcode == READ_RESP and not iu.last and not errors:
             self.timer = self.port.wait_response(self._expired)
             return
         self.port.close(self.exchange)
-        self.sender.finished(self.vi, self.descriptor, errors)
+        answered = self.descriptor
+        if bad("response-to-the-oldest"):
+            answered = next((one for one in self.vi.outstanding if one.op == answered.op != "rdma-read"), answered)
+        self.sender.finished(self.vi, answered, errors)
 
     def _aborted(self) -> None:
         self.timer.cancel()
@@ -127,7 +134,7 @@ class Sender:
             return FORMAT
         if descriptor.copy is None and not accessible(self.port.receiver.memory, descriptor.segments):
             return PROTECTION
-        return LENGTH if descriptor.room() > vi.attributes.max_transfer else None
+        return LENGTH if descriptor.room() > vi.attributes.max_transfer - self.port.bad("largest-refused") else None
 
     def _transmit(self, vi: Rev1Vi, descriptor: Rev1Descriptor) -> None:
         port, msg_id = self.port, vi.next_msg_id
@@ -173,6 +180,9 @@ class Sender:
         """The IUs of one Send or RDMA Write, each of frames that SEQ_CNT can number (5.4)."""
         port, choose = self.port, self.port.choose
         data = descriptor.copy if descriptor.copy is not None else gather(port.receiver.memory, descriptor.segments)
+        if port.bad("gathers-to-the-first-empty"):
+            at = next((n for n, part in enumerate(descriptor.segments) if not part[2]), len(descriptor.segments))
+            data = gather(port.receiver.memory, descriptor.segments[:at]).ljust(len(data), b"\0")
         opcode = OPCODES[descriptor.op]
         room = port.room(Iu(opcode))
         frames = max(1, -(-len(data) // room))

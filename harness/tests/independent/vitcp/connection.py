@@ -462,7 +462,9 @@ class Connection:
 
     def nop_needed(self) -> bool:
         """An ACK or a count that the other side does not have."""
-        owes = self.owes and self.reliable and not self.bad("no-ack-nop")
+        waits = any(not d.started for d in self.vi.open("send")) and self.bad("no-ack-while-a-send-waits")
+        waits = waits or (bool(self.unacked) and self.bad("no-ack-while-unacknowledged"))
+        owes = self.owes and self.reliable and not (waits or self.bad("no-ack-nop"))
         if self.vi.attributes.level == 2 and self.port.choose("ack_at_delivery") == "never":
             owes = False
         changed = self.credit_checked and self.told != self.posted and not self.bad("no-count-nop")
@@ -538,6 +540,8 @@ class Connection:
             return
         if self.bad("ack-only-in-nop") and segment.kind != NOP:
             return
+        if self.bad("reports-only-in-nops") and segment.kind != NOP:
+            segment.error = NO_ERROR
         if self.bad("ack-not-in-nop") and segment.kind == NOP:
             return
         if self.bad("ack-in-sends-and-nops-only") and segment.kind not in (NOP, SEND):
@@ -552,6 +556,8 @@ class Connection:
                 self.acked(self.unacked.pop(0))
             return
         at = numbers.index(segment.ack)
+        if segment.error != NO_ERROR and self.unacked[at].kind == READ_REQUEST and self.bad("report-of-a-read-ignored"):
+            return
         if segment.error == NO_ERROR or self.bad("error-is-ignored"):
             first = at if self.bad("ack-not-cumulative") else 0
             for one in self.unacked[first: at + 1]:
@@ -640,7 +646,8 @@ class Connection:
         if now.descriptor is None:
             now.dropped = True
             if self.reliable:
-                self.report(now.number, DESCRIPTOR_ERROR, "VIP_ERROR_RECVQ_EMPTY")
+                code = "VIP_ERROR_COMP_PROT" if self.bad("empty-queue-told-otherwise") else "VIP_ERROR_RECVQ_EMPTY"
+                self.report(now.number, DESCRIPTOR_ERROR, code)
             elif self.bad("unreliable-ends-on-errors"):
                 self.broken()
 
@@ -675,7 +682,10 @@ class Connection:
         if self.bad("send-completes-early" if now.kind == SEND else "write-completes-early") and now.descriptor is not None:
             now.descriptor.immediate = now.immediate
             self.vi.complete("recv", now.descriptor, [], now.length or now.descriptor.room())
-        if segment.flags & END or (not size and offset and self.bad("ends-on-empty-segment")):
+        full = now.kind == WRITE and now.length == offset + size and bool(size) and self.bad("ends-by-count")
+        if now.kind == SEND and now.descriptor is not None and size and self.bad("full-buffer-ends"):
+            full = offset + size == now.descriptor.room()
+        if segment.flags & END or full or (not size and offset and self.bad("ends-on-empty-segment")):
             now.total = offset + size
         if now.total is not None and now.got() >= now.total:
             self.whole(now)
@@ -703,6 +713,8 @@ class Connection:
         limit = min(now.descriptor.room() + self.bad("one-byte-over-descriptor"), self.mtu + self.bad("one-byte-over-mtu"))
         if end > limit and not self.bad("overlong-is-cut"):
             now.error = "VIP_STATUS_LENGTH_ERROR"
+            if self.bad("overlong-overflows"):
+                self.port.fill_behind(now.descriptor)
             if self.reliable and self.port.choose("overlong_told") == "at-once":
                 self.not_good(now, DESCRIPTOR_ERROR, None)
             elif self.reliable:
@@ -854,7 +866,7 @@ class Connection:
                 return
         if self.port.choose("read_ack") == "validated":
             self.good, self.owes = segment.number, True
-        length = segment.length
+        length = 0 if segment.length >= 1 << 31 and self.bad("read-length-is-signed") else segment.length
         if not length and self.bad("empty-read-not-answered"):
             return
         if self.bad("response-short") and length:
@@ -929,10 +941,12 @@ class Connection:
             self.die("VIP_ERROR_CONN_LOST")
         elif not asked.length and self.bad("empty-response-not-taken"):
             self.answers.remove(now)
-        elif segment.flags & END:
+        elif segment.flags & END or (end == asked.length and asked.length and self.bad("ends-by-count")):
             if self.bad("acks-responses"):
                 self.good, self.owes = segment.number, True
             self.answers.remove(now)
+            if self.bad("response-ends-what-is-around"):
+                self.incoming = None
             self.reads.remove(asked)
             self.unacked = [one for one in self.unacked if one is not asked]
             self.finish_later(descriptor, "read_delay")

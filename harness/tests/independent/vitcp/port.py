@@ -146,6 +146,8 @@ class Port:
         if region is None:
             return False
         address = self._named(region, address)
+        if self.bad("read-length-is-signed") and length >= 1 << 31:
+            length -= 1 << 32
         end = address + length
         if self.bad("address-wraps"):
             end %= TOP
@@ -248,6 +250,13 @@ class Port:
             if region is not None and first < length and offset + length <= len(region.data):
                 region.data[offset + first: offset + length] = b"\x6B" * (length - first)
             at += length
+
+    def fill_behind(self, descriptor: Descriptor) -> None:
+        """For a fault: a byte behind the last segment of a Descriptor."""
+        for mem, offset, length in descriptor.segments[-1:]:
+            region = self.memory.get(mem)
+            if region is not None and offset + length < len(region.data):
+                region.data[offset + length] ^= 0xFF
 
     def scatter(self, descriptor: Descriptor, begin: int, data: bytes) -> bool:
         """Put bytes into a Descriptor's segments; False when memory has gone."""

@@ -189,6 +189,8 @@ class Stream:
             piece = bytes(self._in[:total])
             del self._in[:total]
             self.on_segment(wire.parse(piece))
+            if self.port.bad("half-a-header-lost") and len(self._in) < wire.HEADER:
+                self._in.clear()
             if self.port.bad("one-segment-a-piece"):
                 self._in.clear()
 
