@@ -15,7 +15,7 @@ from conformance.rev1.steps.connection import (
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
     FILL, Region, Sent, answered, broken, build, deliver, expect_response, in_all, memory, pattern, post, provider, register,
-    take_read, transmit, written,
+    take_read, transmit, until_completed, written,
 )  # fmt: skip
 
 _RELIABLE = ("reliable-delivery", "reliable-reception")
@@ -33,6 +33,7 @@ _WRONG: list[tuple[str, dict[str, Any]]] = [
 _SENDS: list[tuple[str, dict[str, Any]]] = [
     ("send/none-posted", {"op": "send", "posted": None, "applies": "send"}),
     ("send/too-short", {"op": "send", "posted": 16, "applies": "send"}),
+    ("immediate/none-posted", {"op": "rdma-write", "posted": None, "applies": "rdma_write and immediate_data"}),
 ]
 
 
@@ -42,7 +43,7 @@ _SENDS: list[tuple[str, dict[str, Any]]] = [
     "Messages that fail at the DUT",
     clause="5.2.3, 5.7.2, 6.2, 6.4, 6.6",
     requirements=["FCVI-T06-0", "FCVI-T06-1", "FCVI-T06-2", "FCVI-5.9.4.3-01", "FCVI-5.9.4.3-02", "FCVI-5.9.7.3.1-04",
-                  "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3", "FCVI-8.2-e1", "REV1-4.2-03", "REV1-7.2-04"],
+                  "FCVI-4.2-25", "FCVI-5.9.7.3.1-05", "FCVI-8.2-d3", "FCVI-8.2-e1", "REV1-4.2-03", "REV1-7.2-04"],
     errata=["R48", "R49"],
     tags=["message", "rdma", "error"],
     applies="client or server",
@@ -62,8 +63,8 @@ def failures(t: Scenario) -> None:
     op = str(t.params["op"])
     if t.params.get("fault") != _OF_THE_VI:
         _good(t, setup, op)
-    if op == "send":
-        _no_descriptor(t, setup)
+    if "posted" in t.params:
+        _no_descriptor(t, setup, op)
     else:
         _protected(t, setup, op, str(t.params["fault"]))
 
@@ -167,26 +168,50 @@ def _says_why(t: Scenario, resp: Received, fault: str) -> None:
     t.equal(resp, "PROT_ERR", 1, "FCVI-5.9.4.3-02")
 
 
-def _no_descriptor(t: Scenario, setup: Setup) -> None:
-    """The Descriptor that a Send needs is missing, or too short: at the reliable levels the Connection is broken."""
-    if t.params["posted"]:
-        post(t, setup.vi, "recv", register(t, int(t.params["posted"])))
-    sent = build(t, setup, pattern(_LENGTH, 2))
+def _no_descriptor(t: Scenario, setup: Setup, op: str) -> None:
+    """The Descriptor that a Send or Immediate Data need is missing, or too short: at the reliable levels the Connection is broken."""
+    posted = int(t.params["posted"] or 0)
+    region = register(t, posted + _LENGTH, write=op == "rdma-write")
+    if posted:
+        post(t, setup.vi, "recv", region, length=posted)
+    target: dict[str, Any] = {"va": region.va, "region": region.handle, "immediate": 7} if op == "rdma-write" else {}
+    sent = build(t, setup, pattern(_LENGTH, 2), op, **target)
     t.tolerate("ABTS")
     transmit(t, sent)
     if level_of(t) == RR:
         resp = expect_response(t, setup, sent, None)
         t.equal(resp, "DESC_ERR", 1, "FCVI-T06-1")
         t.equal(resp, "DESC_ERR", 1, "FCVI-5.9.4.3-02")
+    if op == "send":
+        behind = memory(t, region, _LENGTH, posted)
+        t.require(behind == FILL * _LENGTH, "FCVI-5.9.7.3.1-05", "bytes behind a receive Descriptor were written", behind[:16].hex(),
+                  "a5...")  # fmt: skip
     if level_of(t) == UD:
         _still_there(t, setup)
         return
-    broken(t, setup, "FCVI-8.2-d3", "after a Send without a fitting Descriptor")
+    broken(t, setup, "FCVI-8.2-d3", "after a Message without a fitting Descriptor")
     good = [c for c in t.completions if c.vi == setup.vi and c.queue == "recv" and c.good]
     t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
+    _in_error(t, setup)
     if t.pics["client"]:
         _stays_in_error(t, setup)
     provider(t, setup)
+
+
+def _in_error(t: Scenario, setup: Setup) -> None:
+    """What is posted in Error completes in error and is not sent; what comes for the Connection reaches no memory."""
+    t.completions.clear()
+    for queue, op in (("send", "send"), ("recv", "recv")):
+        post(t, setup.vi, op, register(t, 8))
+        done = until_completed(t, setup.vi, queue)
+        t.require(done is not None and not done.good, "FCVI-4.2-25", f"a Descriptor posted to the {queue} queue in Error",
+                  "no completion" if done is None else sorted(done.status), "a completion with an error")  # fmt: skip
+    if t.pics["rdma_write"]:
+        region = register(t, _LENGTH, write=True)
+        t.tolerate("WRITE_RESP")
+        transmit(t, build(t, setup, pattern(_LENGTH), "rdma-write", va=region.va, region=region.handle))
+        seen = memory(t, region)
+        t.require(seen == FILL * _LENGTH, "FCVI-8.2-d3", "an RDMA Write to a VI in Error was placed", seen[:16].hex(), "a5...")
 
 
 def _still_there(t: Scenario, setup: Setup) -> None:

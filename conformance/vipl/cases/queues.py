@@ -117,7 +117,7 @@ def head_not_done(t: Calls) -> None:
 @vipl("C39", "VipSendWait and VipRecvWait", "G3.5.3-01 G3.5.3-02 G3.5.6-01 G5.5-02", errata="A75",
       variants=[Variant(w, {"what": w}) for w in ("before", "during", "timeout", "infinite")])  # fmt: skip
 def waits(t: Calls) -> None:
-    """Done before: at once. Done during: then. Nothing comes: VIP_TIMEOUT, not before its time."""
+    """Done before: at once. Done during: then. Nothing comes: VIP_TIMEOUT, not before its time, and what comes later is there."""
     p = pair(t)
     what = t.params["what"]
     number = p.a.recv(p.back.part(0, 32))
@@ -143,6 +143,11 @@ def waits(t: Calls) -> None:
         t.require(t.until(lambda: zero.done, t.settle_us), "G3.5.6-01", "VipRecvWait with Timeout 0", "blocks", "at once")
         if zero.done:
             t.codes("G3.5.6-01", "VipRecvWait with Timeout 0", zero.returned(), TIMEOUT)
+        message(p)
+        got = p.a.reap("Recv")
+        if p.level != UD or got.code != NOT_DONE:
+            t.require(got.good and got.descriptor == number, "G3.5.6-01", "a receive behind VipRecvWaits that timed out", got,
+                      "the Descriptor")
         p.b.recv(p.dst.part(0, 32))
         p.a.send(p.src.part(0, 32))
         asking = p.a.node.start("VipSendWait", vi=p.a.vi, Timeout=100_000)
@@ -283,13 +288,18 @@ def entries(node: Node, cq: int, count: int, within_us: int) -> list[tuple[Any, 
     return found
 
 
-@vipl("Q1", "Arrangements of CQs", "S2.4-01 S3.4-01 S6.4.1-03 G6.1-02",
+@vipl("Q1", "Arrangements of CQs", "S2.4-01 S3.4-01 S6.4.1-03 G3.5.7-01 G6.1-02",
       variants=[Variant(f"{s}-{r}", {"send": s, "recv": r}) for s in ("none", "one", "two") for r in ("none", "one", "two")]
-      + [Variant("eight-vis", {"send": "one", "recv": "one", "vis": 8})])  # fmt: skip
+      + [Variant("eight-vis", {"send": "one", "recv": "one", "vis": 8}), Variant("oldest", {"oldest": True})])  # fmt: skip
 def arrangements(t: Calls) -> None:
-    """Each queue is tied to a CQ or not on its own; an entry comes for each Descriptor of a tied queue, and for no other."""
+    """Each queue is tied to a CQ or not on its own; an entry comes for each Descriptor of a tied queue, and for no other. Of several
+    VIs the oldest entry comes first.
+    """
     one, other = nodes(t)
     level = best_level(one)
+    if t.params.get("oldest"):
+        _oldest(t, one, other, level)
+        return
     cqs: dict[str, Optional[int]] = {"none": None, "one": one.cq(64), "two": one.cq(64)}
     count = t.params.get("vis", 1)
     vis = [one.vi(level, send_cq=cqs[t.params["send"]], recv_cq=cqs[t.params["recv"]]) for _ in range(count)]
@@ -319,6 +329,26 @@ def arrangements(t: Calls) -> None:
             tied = t.params[queue.lower()] != "none"
             got = vi.done(queue) if tied else vi.reap(queue)
             t.require(got.good, "G6.1-02" if tied else "S3.4-01", f"the head of a {queue} queue whose entry was taken", got, "done")
+    alive(t)
+
+
+def _oldest(t: Calls, one: Node, other: Node, level: str) -> None:
+    """Sends and receives of two VIs, a while apart: entries come in the order in which they were done."""
+    cq = one.cq(16)
+    vis, mem, back = [one.vi(level, send_cq=cq, recv_cq=cq) for _ in range(2)], one.mem(256), other.mem(256)
+    peers = [other.vi(level) for _ in vis]
+    for vi, peer in zip(vis, peers):
+        connect(vi, peer)
+    order = ((1, True), (0, False), (0, True))
+    for at, (which, receives) in enumerate(order):
+        to, by, there, here = (vis, peers, mem, back) if receives else (peers, vis, back, mem)
+        to[which].recv(there.part(at * 32, 32))
+        by[which].send(here.part(128, 32))
+        t.wait(t.settle_us)
+    found = entries(one, cq, len(order), t.settle_us)
+    wanted = [(vis[which].vi, receives) for which, receives in order]
+    if level != UD or len(found) == len(order):
+        t.require(found == wanted, "G3.5.7-01", "the entries of a CQ", found, f"the oldest first: {wanted}")
     alive(t)
 
 
