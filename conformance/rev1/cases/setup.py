@@ -15,7 +15,7 @@ from conformance.rev1.steps.connection import (
     send_resp2, send_rqst, start_accept, start_request, start_wait, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
-    answered, build, exchange_a_send, expect_good, expect_response, memory, originate, pattern, post, register, respond_with, take,
+    answered, build, exchange_a_send, expect_good, expect_response, memory, originate, pattern, post, register, respond, respond_with, take,
     take_read, transmit, until_completed, untouched, written,
 )  # fmt: skip
 
@@ -43,25 +43,30 @@ def _rdma(t: Scenario) -> None:
     clause="5.3, 5.3.2, 6.7, 6.9",
     requirements=[
         "REV1-5.3-01", "REV1-5.3-03", "REV1-5.3.2-02", *(f"REV1-6.7-0{n}" for n in range(1, 8)), "REV1-6.9-01", "REV1-5.7.4-01",
-        "REV1-5.7.6-01", "FCVI-6.8.1-01", "FCVI-8.2-b1",
+        "REV1-5.7.6-01", "FCVI-4.2-25", "FCVI-6.8.1-01", "FCVI-8.2-b1",
     ],  # fmt: skip
     errata=["R01", "R03", "R10"],
     tags=["setup"],
     applies="client and send",
     variants=variants(roles=(CLIENT,), levels=_ALL, classes=(3, 2))
     + variants(roles=(CLIENT,), levels=_ALL, choices=[(f"/{n}".strip("/"), c) for n, c in [*_HANDLES[1:2], *_RDMA]])
+    + variants(roles=(CLIENT,), levels=_ALL, choices=[("at-once", {"at_once": True})])
     + [Variant("explicit-login", {"role": CLIENT, "level": "unreliable", "attributes": {"FCVI_RELIABILITY_LVL": 1}},
                "explicit_login", {"login": "explicit"})],
 )  # fmt: skip
 def client(t: Scenario) -> None:
     """Three IUs on one Exchange; every field of FCVI_CONNECT_RQST and FCVI_CONNECT_RESP2. The client is Connected when RESP2 is
-    sent, sends nothing more on the Exchange, and takes Messages by the handle of its payload.
+    sent, sends nothing more on the Exchange, and takes Messages by the handle of its payload. A Send that is posted as soon as the
+    call returns does not leave before RESP2.
     """
     _rdma(t)
     setup = start_request(t)
     assert setup.call is not None
     t.require(not setup.call.done, "REV1-5.3.2-02", "VipConnectRequest returned before FCVI_CONNECT_RESP1", "returned", "blocked")
     send_resp1(t, setup)
+    if t.params.get("at_once"):
+        _at_once(t, setup)
+        return
     finish_request(t, setup)
     t.expect_nothing(["UNKNOWN_IU", "CONNECT_RESP2"], t.ulp_timeout_us // 10, "REV1-5.3-03", "after FCVI_CONNECT_RESP2",
                      setup.exchange)  # fmt: skip
@@ -76,6 +81,23 @@ def client(t: Scenario) -> None:
         expect_response(t, setup, first)
     exchange_a_send(t, setup)
     t.control("the Connection Setup completed, and Messages passed")
+
+
+def _at_once(t: Scenario, setup: Setup) -> None:
+    """The Connection is there before any Message of it (4.2)."""
+    call = setup.call
+    assert call is not None
+    t.until(lambda: call.done, t.owed_us())
+    originate(t, setup, pattern(40))
+    finish_request(t, setup)
+    (resp2,) = [iu for iu in t.tester.inbox if iu.kind == "CONNECT_RESP2" and iu.exchange is setup.exchange]
+    taken = take(t, setup, "send", pattern(40))
+    t.require(taken.ius[0].numbers[0] > resp2.numbers[0], "FCVI-4.2-25", "a Message before FCVI_CONNECT_RESP2", str(taken.ius[0]),
+              "behind it", at=taken.ius[0])  # fmt: skip
+    if answered(t):
+        respond(t, setup, taken)
+    expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+    t.control("the Connection Setup completed, and a Message came")
 
 
 @case(
