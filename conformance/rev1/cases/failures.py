@@ -28,7 +28,8 @@ _LONG = {"31-bits": 0x80000040, "32-bits": 0xFFFFFFFF}
 _WRONG: list[tuple[str, dict[str, Any]]] = [
     (f"{op}/{fault}", {"op": op, "fault": fault, "applies": pics, **({"only": "reliable-reception"} if op == "rdma-write" else {})})
     for op, pics in (("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"))
-    for fault in (*_BITS, "beyond-the-end", "one-byte-beyond", "not-enabled", "vi-not-enabled", *(_LONG if op == "rdma-read" else ()))
+    for fault in (*_BITS, "beyond-the-end", "one-byte-beyond", "not-enabled", "vi-not-enabled",
+                  *(_LONG if op == "rdma-read" else ()))
 ]  # fmt: skip
 _SENDS: list[tuple[str, dict[str, Any]]] = [
     ("send/none-posted", {"op": "send", "posted": None, "applies": "send"}),
@@ -169,7 +170,8 @@ def _says_why(t: Scenario, resp: Received, fault: str) -> None:
 
 
 def _no_descriptor(t: Scenario, setup: Setup, op: str) -> None:
-    """The Descriptor that a Send or Immediate Data need is missing, or too short: at the reliable levels the Connection is broken."""
+    """The Descriptor that a Send or Immediate Data need is missing, or too short: the Connection is broken at the reliable levels.
+    """
     posted = int(t.params["posted"] or 0)
     region = register(t, posted + _LENGTH, write=op == "rdma-write")
     if posted:
@@ -184,8 +186,8 @@ def _no_descriptor(t: Scenario, setup: Setup, op: str) -> None:
         t.equal(resp, "DESC_ERR", 1, "FCVI-5.9.4.3-02")
     if op == "send":
         behind = memory(t, region, _LENGTH, posted)
-        t.require(behind == FILL * _LENGTH, "FCVI-5.9.7.3.1-05", "bytes behind a receive Descriptor were written", behind[:16].hex(),
-                  "a5...")  # fmt: skip
+        t.require(behind == FILL * _LENGTH, "FCVI-5.9.7.3.1-05", "bytes behind a receive Descriptor were written",
+                  behind[:16].hex(), "a5...")  # fmt: skip
     if level_of(t) == UD:
         _still_there(t, setup)
         return

@@ -6,6 +6,7 @@ from typing import Any
 
 from fcvi.engine.case import Variant, case
 from fcvi.engine.scenario import Inconclusive
+from fcvi.engine.upper_tester import Call
 from fcvi.fc.build import UNASSIGNED
 
 from conformance.fcvi.steps.connection import connection_lost
@@ -15,8 +16,8 @@ from conformance.rev1.steps.connection import (
     send_resp2, send_rqst, start_accept, start_request, start_wait, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
-    answered, build, exchange_a_send, expect_good, expect_response, memory, originate, pattern, post, register, respond, respond_with, take,
-    take_read, transmit, until_completed, untouched, written,
+    answered, build, exchange_a_send, expect_good, expect_response, memory, originate, pattern, post, register, respond,
+    respond_with, take, take_read, transmit, until_completed, untouched, written,
 )  # fmt: skip
 
 _ALL = ("unreliable", "reliable-delivery", "reliable-reception")
@@ -65,7 +66,7 @@ def client(t: Scenario) -> None:
     t.require(not setup.call.done, "REV1-5.3.2-02", "VipConnectRequest returned before FCVI_CONNECT_RESP1", "returned", "blocked")
     send_resp1(t, setup)
     if t.params.get("at_once"):
-        _at_once(t, setup)
+        _at_once(t, setup, setup.call)
         return
     finish_request(t, setup)
     t.expect_nothing(["UNKNOWN_IU", "CONNECT_RESP2"], t.ulp_timeout_us // 10, "REV1-5.3-03", "after FCVI_CONNECT_RESP2",
@@ -83,10 +84,8 @@ def client(t: Scenario) -> None:
     t.control("the Connection Setup completed, and Messages passed")
 
 
-def _at_once(t: Scenario, setup: Setup) -> None:
+def _at_once(t: Scenario, setup: Setup, call: Call) -> None:
     """The Connection is there before any Message of it (4.2)."""
-    call = setup.call
-    assert call is not None
     t.until(lambda: call.done, t.owed_us())
     originate(t, setup, pattern(40))
     finish_request(t, setup)

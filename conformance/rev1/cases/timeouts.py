@@ -10,8 +10,8 @@ from fcvi.engine.upper_tester import Call
 from fcvi.fc.received import Exchange, Received
 
 from conformance.rev1.steps.connection import (
-    CLIENT, REGISTRY, SERVER, Scenario, Setup, connect, connect_client, connect_server, finish_wait, patience, send_rqst, start_accept,
-    start_request, start_wait, variants, with_rdma,
+    CLIENT, REGISTRY, SERVER, Scenario, Setup, connect, connect_client, connect_server, finish_wait, patience, send_rqst,
+    start_accept, start_request, start_wait, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import Taken, expect_good, originate, pattern, post, register, respond, take
 

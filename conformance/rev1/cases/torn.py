@@ -11,8 +11,8 @@ from fcvi.fc.message import send_frames
 
 from conformance.rev1.steps.connection import REGISTRY, Scenario, Setup, UD, connect, level_of, variants, with_rdma
 from conformance.rev1.steps.messages import (
-    Cut, FILL, Region, Sent, Taken, broken, build, deliver, memory, pattern, post, provider, register, respond_with, response_of,
-    take, transmit, until_completed,
+    Cut, FILL, Region, Sent, Taken, broken, build, deliver, memory, pattern, post, provider, register, respond_with,
+    response_of, take, transmit, until_completed,
 )  # fmt: skip
 
 _RELIABLE = ("reliable-delivery", "reliable-reception")
@@ -43,10 +43,10 @@ _CUTS: list[tuple[str, dict[str, Any]]] = [
     variants=variants(roles=("any",), levels=_ALL, choices=[*_CUTS, ("send/overtaken", {"op": "send", "overtaken": True})]),
 )  # fmt: skip
 def without_end(t: Scenario) -> None:
-    """A frame of a Message is lost, or its rest never comes and ABTS ends it, and the next Message comes. What arrived is delivered to nobody as good; at the reliable levels
-    neither is the next Message, and the VI goes to Error. At Unreliable Delivery the Descriptor may be spent or kept. Of frames or
-    IUs that have changed places comes the Message that was sent, when all of it is there, or none. The second of two Messages that
-    have changed places is not delivered before the first at the reliable levels.
+    """A frame of a Message is lost, or its rest never comes and ABTS ends it, and the next Message comes. What arrived is delivered
+    to nobody as good; at the reliable levels neither is the next Message, and the VI goes to Error. At Unreliable Delivery the
+    Descriptor may be spent or kept. Of frames or IUs that have changed places comes the Message that was sent, when all of it is
+    there, or none. The second of two Messages that have changed places is not delivered before the first at the reliable levels.
     """
     with_rdma(t)
     setup = connect(t)

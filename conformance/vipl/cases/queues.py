@@ -292,8 +292,8 @@ def entries(node: Node, cq: int, count: int, within_us: int) -> list[tuple[Any, 
       variants=[Variant(f"{s}-{r}", {"send": s, "recv": r}) for s in ("none", "one", "two") for r in ("none", "one", "two")]
       + [Variant("eight-vis", {"send": "one", "recv": "one", "vis": 8}), Variant("oldest", {"oldest": True})])  # fmt: skip
 def arrangements(t: Calls) -> None:
-    """Each queue is tied to a CQ or not on its own; an entry comes for each Descriptor of a tied queue, and for no other. Of several
-    VIs the oldest entry comes first.
+    """Each queue is tied to a CQ or not on its own; an entry comes for each Descriptor of a tied queue, and for no other. The
+    oldest entry of several VIs comes first.
     """
     one, other = nodes(t)
     level = best_level(one)

@@ -17,9 +17,8 @@ from conformance.vitcp.steps.connection import (
     roles_and_levels, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    Region, acknowledge, alive, answer, ask, completion, contents, credit, deliver, emit, guarded, message, no_completion, nop, pattern,
-    post_receive,
-    post_send, register, respond, response, segments, send, sent, told, write,
+    Region, acknowledge, alive, answer, ask, completion, contents, credit, deliver, emit, guarded, message, no_completion, nop,
+    pattern, post_receive, post_send, register, respond, response, segments, send, sent, told, write,
 )  # fmt: skip
 
 _RELIABLE = (DELIVERY, RECEPTION)

@@ -11,7 +11,9 @@ from conformance.covering import Row, covering_rows
 from conformance.vitcp.legality import (
     CONNECTION, CREDIT, CREDITS, FAMILY, LENGTH, LEVEL, MESSAGES, OPERATION, ROLE, SEGMENTS, SENDER, WAITING,
 )  # fmt: skip
-from conformance.vitcp.steps.connection import CONNECTED, ERROR, OF_LEVEL, OF_ROLE, REGISTRY, SIZE, Link, check_state, connect, create
+from conformance.vitcp.steps.connection import (
+    CONNECTED, ERROR, OF_LEVEL, OF_ROLE, REGISTRY, SIZE, Link, check_state, connect, create,
+)  # fmt: skip
 from conformance.vitcp.steps.messages import (
     GUARD, acknowledge, answer, ask, come, completion, contents, deliver, emit, message, nop, pattern, post_receive, post_send,
     register, respond, response, segments, send, sent,

@@ -10,7 +10,8 @@ from fcvi.vitcp.wire import MEMORY_PROTECTION, SEND, TOP64, WRITE
 
 from conformance.vitcp.steps.connection import DELIVERY, RECEPTION, REGISTRY, connect, create, roles, roles_and_levels, with_each
 from conformance.vitcp.steps.messages import (
-    GUARD, alive, ask, completion, contents, pattern, post_send, register, response, segments, send, to_the_end_of_a_page, told, write,
+    GUARD, alive, ask, completion, contents, pattern, post_send,
+    register, response, segments, send, to_the_end_of_a_page, told, write,
 )  # fmt: skip
 
 
