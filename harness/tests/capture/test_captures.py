@@ -127,6 +127,15 @@ def test_written_frames_are_read_back(linktype: int, tmp_path: Path, frames: lis
     assert assert_agrees(path) == len(frames)
 
 
+def test_a_reader_tells_how_far_it_is() -> None:
+    """What a terminal shows of a long capture: bytes taken, of the bytes of the file."""
+    path = PCAPS / "crafted/fcoe-variants.pcap"
+    size = path.stat().st_size
+    with Reader(str(path)) as reader:
+        assert reader.progress()[1] == size
+        assert list(reader) and reader.progress() == (size, size)
+
+
 def test_case_captures_are_read_by_tshark_with_comments(tmp_path: Path, frames: list[tuple[int, bytes, int, int]]) -> None:
     finding = Finding("FCVI-5.8.3-01", "violation", "TYPE is wrong", "59h", "58h", 1, 8, "7-0")
     trace = [TraceFrame(t, "dut", d, s, e, findings=[finding]) for t, d, s, e in frames]
