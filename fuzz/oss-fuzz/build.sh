@@ -1,9 +1,10 @@
 #!/bin/bash -eu
 # What OSS-Fuzz and ClusterFuzzLite run: CC, CFLAGS, CXX, CXXFLAGS, LIB_FUZZING_ENGINE, SRC, WORK and OUT come from them.
-# ONLY="fuzz_frame fuzz_iu" builds these targets alone, SEEDS=no makes no seeds; check.sh asks for both.
+# ONLY="fuzz_frame fuzz_iu" builds these targets alone, SEEDS=no makes no seeds, TOOLS_CC=cc takes that compiler
+# for what is no target; check.sh asks for all three.
 cd "$SRC/fcvi"
 includes="-Icodec/include -Irefimpl/include -Irefimpl/vipl/include -Iconformance/monitor/include -Iharness/capture -Iharness/judge -Iharness/mutator -Ifuzz"
-tools() { env -u CFLAGS -u CXXFLAGS -u LDFLAGS -u CPPFLAGS -u LD_PRELOAD -u CC -u CXX make -s CC=gcc "$@"; }
+tools() { env -u CFLAGS -u CXXFLAGS -u LDFLAGS -u CPPFLAGS -u LD_PRELOAD -u CC -u CXX make -s -j"$(nproc)" CC="${TOOLS_CC:-gcc}" "$@"; }
 
 # What is no target runs on the machine that builds, so it has neither the sanitizers nor the compiler of the targets.
 # It is made in build/, and the objects of the targets in $WORK.
@@ -11,23 +12,23 @@ tools build/libfcvi-mutator.so build/python/libfcvi-streams.so
 [ "${SEEDS:-yes}" = no ] || tools fuzz-seeds || echo "build.sh: no seeds could be made: the corpora hold what the repository keeps" >&2
 
 # Two rooms may have files of the same name: an object has the path of its source.
-compile() {
-  local object="$WORK/objects/${1%.c}.o"
-  mkdir -p "$(dirname "$object")"
-  # shellcheck disable=SC2086
-  $CC $CFLAGS -std=gnu11 $includes -c "$1" -o "$object"
-  objects+=("$object")
+compile() { # the sources, on every core; their objects are added to `objects`
+  local source
+  for source in "$@"; do
+    mkdir -p "$WORK/objects/$(dirname "$source")"
+    objects+=("$WORK/objects/${source%.c}.o")
+  done
+  # shellcheck disable=SC2016,SC2086
+  printf '%s\n' "$@" | CC="$CC" xargs -P "$(nproc)" -I '{}' sh -c \
+    'source=$1 && shift && exec $CC "$@" -c "$source" -o "$WORK/objects/${source%.c}.o"' compile '{}' $CFLAGS -std=gnu11 $includes
 }
+export WORK
 rm -rf "$WORK/objects"
 objects=()
-for source in codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c conformance/monitor/src/*/*.c harness/capture/*.c harness/judge/*.c; do
-  compile "$source"
-done
+compile codec/src/*/*.c refimpl/src/*/*.c conformance/monitor/src/*.c conformance/monitor/src/*/*.c harness/capture/*.c harness/judge/*.c
 library=("${objects[@]}")
 objects=()
-for source in refimpl/vipl/src/*.c; do
-  compile "$source"
-done
+compile refimpl/vipl/src/*.c
 vipl=("${objects[@]}")
 
 # Targets run where only the C library is sure to be: the other libraries go beside them. An RPATH holds for the libraries of a

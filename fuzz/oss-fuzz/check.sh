@@ -9,10 +9,14 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir -p "$place/src/fcvi" "$place/work" "$place/out"
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | tar cf - --null --verbatim-files-from -T -) | tar xf - -C "$place/src/fcvi"
+# what make has compiled of these sources here it need not compile again; it looks at the times of both, and at the command
+(cd "$root" && for made in build/obj build/libfcvi.a build/libfcvi-mutator.so* build/python/libfcvi-streams.so; do
+  [ ! -e "$made" ] || cp -a --parents "$made" "$place/src/fcvi"
+done)
 
 flags="-O1 -fno-omit-frame-pointer -gline-tables-only -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"
 flags+=" -fsanitize=address -fsanitize-address-use-after-scope -fsanitize=fuzzer-no-link"
-env -i PATH="$PATH" HOME="$place" SRC="$place/src" WORK="$place/work" OUT="$place/out" ONLY="$*" SEEDS=no SANITIZER=address \
+env -i PATH="$PATH" HOME="$place" SRC="$place/src" WORK="$place/work" OUT="$place/out" ONLY="$*" SEEDS=no TOOLS_CC=cc SANITIZER=address \
   FUZZING_ENGINE=libfuzzer CC="$clang" CXX="$cxx" CFLAGS="$flags" CXXFLAGS="$flags" LIB_FUZZING_ENGINE=-fsanitize=fuzzer \
   bash -eu "$place/src/fcvi/fuzz/oss-fuzz/build.sh"
 
