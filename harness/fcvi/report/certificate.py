@@ -217,13 +217,25 @@ def _untested(data: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Why requirements have no verdict, and how many."""
     known = {r.id: r for r in load_requirements()}
     of = [known[i] for i, v in data["requirements"].items() if v == diff.NOT_TESTED and i in known]
-    found = [("cannot be observed from outside the item", [r for r in of if not r.testable])]
+    found = [("not observable from outside the item", [r for r in of if not r.testable])]
     rest = [r for r in of if r.testable]
-    found.append(("are recommendations, permissions and examples", [r for r in rest if r.level != "shall"]))
-    found.append(("are not named by any case of this suite, nor seen in any frame", [r for r in rest if r.level == "shall"]))
+    found.append(("recommendations, permissions and examples", [r for r in rest if r.level != "shall"]))
+    found.append(("not named by any case of this suite, nor seen in any frame", [r for r in rest if r.level == "shall"]))
     counted = [(why, len(rs)) for why, rs in found if rs]
     outside = sum(v == "not-applicable" for v in data["requirements"].values())
-    return counted + ([("belong to functions that the PICS does not claim", outside)] if outside else [])
+    return counted + ([("of functions that the PICS does not claim", outside)] if outside else [])
+
+
+def _wrong(data: Mapping[str, Any]) -> list[str]:
+    """Why the item does not conform, counted: nobody is to look for it behind page 1."""
+    claims = sum(r["class"] == "violation" for r in data["review"])
+    absent = sum(d["status"] == "absent" for d in data["deviations"])
+    failed = data["summary"]["fail"]
+    return [
+        *([f"{words.plural(failed, 'case')} failed"] if failed else []),
+        *([f"{words.plural(claims, 'claim')} of the PICS {'is' if claims == 1 else 'are'} missing or wrong"] if claims else []),
+        *([f"{words.plural(absent, 'declared deviation')} did not occur"] if absent else []),
+    ]
 
 
 def _groups(data: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -259,7 +271,8 @@ def _page(data: dict[str, Any]) -> str:
         groups=_groups(data), proforma=proforma.rows(data["dut"]["pics"]), pixit=html.declared({}, data["pixit"]),
         counts={name: list(data["requirements"].values()).count(name) for name in html.VERDICTS},
         phases=phases.lines(data.get("phases", [])), most=_MOST_FAILED, timed=words.timed, of_customer=OF_CUSTOMER,
-        readings=_readings(data), but=[r for r in data["failed"] if r["qualifier"] != "interpretation"],
+        wrong=_wrong(data) if data["outcome"] == "not conformant" else [],
+        plural=words.plural, readings=_readings(data), but=[r for r in data["failed"] if r["qualifier"] != "interpretation"],
         tone={"conformant": "pass", "inconclusive": "inconclusive"}.get(data["outcome"], "fail"),
     ))  # fmt: skip
 

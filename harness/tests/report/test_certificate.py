@@ -60,6 +60,8 @@ def test_the_certificate_says_what_the_report_says(certified: Path) -> None:
     report = json.loads((certified / "report.json").read_text())
     jsonschema.validate(data, SCHEMA)
     assert data["outcome"] == "not conformant" and data["dut"]["implementation"] == "independent endpoint"
+    failed = data["summary"]["fail"]
+    assert failed > 1 and f"<b>not conformant</b>: {failed} cases failed, " in (certified / "certificate.html").read_text()
     assert set(data["requirements"]) == {r.id for r in load_requirements()}
     assert {k: v for k, v in data["requirements"].items() if v != "not-tested"} == report["requirements"]
     assert data["deviations"] == report["deviations"] and data["deviations"][0]["status"] == "occurred"
