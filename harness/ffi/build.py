@@ -76,7 +76,9 @@ def main() -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         built = Path(ffi.compile(tmpdir=scratch))
-        (args.out / built.name).write_bytes(built.read_bytes())
+        made = args.out / f"{built.name}.new"
+        made.write_bytes(built.read_bytes())
+        made.replace(args.out / built.name)  # a process that runs has the old one in its memory, and keeps it whole
     return 0
 
 
