@@ -40,7 +40,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "harn
 #: What a document may show that is no command of this repository.
 SYSTEM = {
     "cc", "clang", "tshark", "tcpdump", "xdg-open", "git", "make", "./bootstrap", "sh", "afl-fuzz", "python3", "cd", "ip", "prove",
-    "cat", "jq", "pip", "ssh-keygen", "chgrp", "chmod", "setcap",
+    "cat", "jq", "pip", "ssh-keygen", "chgrp", "chmod", "setcap", "mkdir",
 }  # fmt: skip
 #: Programs that a document has just built or brought, and files that it asks to run.
 BUILT = re.compile(r"\./fuzz_|fuzz/|build/fcvi-agent|harness/|build/tests/|\./my-|/usr/bin/python3|conformance/")
