@@ -101,6 +101,11 @@ static bool only_waits(const struct vi *vi)
 /* 7.7.1: setups and connections with that port are over, without Disconnect IUs (E86). */
 static void logged_out(struct fcvi_port *p, uint32_t id)
 {
+    for (uint32_t i = 0; i < p->limits.vis; i++) { /* before the setups end, which others have */
+        struct vi *vi = vi_at(p, i);
+        if (vi->connection.known && vi->connection.peer == id && only_waits(vi))
+            fcvi_connection_forget(p, vi);
+    }
     for (uint32_t i = 0; i < p->limits.setups; i++) {
         struct setup *s = setup_at(p, i);
         if (s->phase >= SETUP_AWAIT_RESP1 && s->peer == id)
@@ -111,10 +116,6 @@ static void logged_out(struct fcvi_port *p, uint32_t id)
         const struct connection *c = &vi->connection;
         if (!c->known || c->peer != id)
             continue;
-        if (only_waits(vi)) {
-            fcvi_connection_forget(p, vi);
-            continue;
-        }
         bool alive = vi->state != FCVI_STATE_IDLE && vi->state != FCVI_STATE_ERROR;
         fcvi_timer_stop(p, TIMER_T1, i);
         if (vi->setup != NONE)
