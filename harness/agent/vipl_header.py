@@ -138,7 +138,8 @@ class Compiler:
             other = ""
             for line in ran.stderr.splitlines():
                 # of a name that is a macro gcc blames the header, and notes where it was used
-                where = re.match(re.escape(str(source)) + r":(\d+):(?:\d+:)? (?:(?:fatal )?error|note: in expansion of macro)", line)
+                place = re.escape(str(source)) + r":(\d+):(?:\d+:)? "
+                where = re.match(place + r"(?:(?:fatal )?error|note: in expansion of macro)", line)
                 if where and int(where[1]) >= first:
                     bad.add(int(where[1]) - first)
                 elif " error: " in line and not other:
