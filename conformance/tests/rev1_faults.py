@@ -372,6 +372,7 @@ FAULTS = [
           out={"SEND_RESP": only(_failed, put("DH", "VI_FLAGS", 0))}),
     Fault("survives-an-error", "R1.5.7.2.c/reliable-delivery/send/too-short", "FCVI-8.2-d3",
           results={"VipQueryVi": state(_CONNECTED, _ERROR)}),
+    Fault("too-long-is-good", "R1.5.5.a/reliable-delivery/32768-bytes", "REV1-7.2-02", completions=_all_good),
     Fault("partial-is-good", "R1.6.1.a/unreliable/send/last-frame", "FCVI-6.2.1-01", completions=_all_good),
     Fault("partial-is-good/reliable", "R1.6.1.a/reliable-reception/send/last-iu", "FCVI-6.2.1-01", completions=_all_good),
     Fault("torn-read-is-good", "R1.6.6.a/reliable-delivery/middle-frame", "FCVI-6.7.1-02", completions=_all_good),

@@ -36,6 +36,6 @@ device.wait()
 def test_a_line_names_the_option_that_an_adapter_far_away_needs(tmp_path: Path) -> None:
     (tmp_path / "far.py").write_text(_FAR)
     dut = f"exec:{sys.executable} {tmp_path / 'far.py'} {FCVI}"
-    words = [str(FCVI), "run", "--dut", dut, "--select", "5.3.2/dut-client"]
+    words = [str(FCVI), "run", "--dut", dut, "--select", "5.3.2/dut-client", "--r-a-tov", "500"]
     done = starts.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert "1 inconclusive" in done.stdout and "raise --r-a-tov" in " ".join(done.stdout.split()), done.stdout

@@ -18,12 +18,17 @@ from .situations import SITUATIONS, live, traffic
 from .two_ports import Two
 
 HERE = Path(__file__).resolve().parent
+#: The cases of the book ask for these alone: two such ports send no ABTS for a Message without a response, no empty segment or RDMA
+#: Write, no Message of MaxTransferSize, no length of 32 bits, and lose the first of two responses together with the second.
+_BY_CASES_ALONE = {"aborted-message-stays", "empty-write-brings-none", "gathers-to-the-first-empty", "largest-not-taken",
+                   "read-length-is-signed", "response-to-the-oldest"}  # fmt: skip
 
 
 @pytest.mark.parametrize("shares", [6, pytest.param(1, marks=pytest.mark.nightly)])
 def test_every_fault_shows_somewhere(shares: int) -> None:
     right = {situation: live(situation) for situation in SITUATIONS}
-    unseen = [name for name in sorted(clauses())[::shares] if not any(live(one, name) != right[one] for one in SITUATIONS)]
+    asked = sorted(set(clauses()) - _BY_CASES_ALONE)
+    unseen = [name for name in asked[::shares] if not any(live(one, name) != right[one] for one in SITUATIONS)]
     assert unseen == []
 
 
