@@ -165,7 +165,8 @@ def wrong(results: list[Result]) -> list[str]:
                "takes its own Host Address for itself", "answers FARP in class 3 alone", "FCVI_ULP_TIMEOUT ended the DUT's request",
                "gives addresses of 32 bits")
     return [f"{r.id}: {r.verdict.value}: {r.reason}" for r in results
-            if r.verdict.value != "pass" and not (r.verdict.value in ("inconclusive", "not-applicable") and any(w in r.reason for w in open_to))]
+            if r.verdict.value != "pass"
+            and not (r.verdict.value in ("inconclusive", "not-applicable") and any(w in r.reason for w in open_to))]  # fmt: skip
 
 
 def named(results: list[Result]) -> set[str]:
