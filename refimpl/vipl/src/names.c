@@ -58,8 +58,10 @@ static int read_file(struct nic *nic, const char *path)
     nic->names = calloc(1, sizeof *nic->names); /* not NULL even without a name: see table */
     if (nic->names == NULL)
         vip = VIP_ERROR_RESOURCE;
-    while (vip == VIP_SUCCESS && fgets(line, sizeof line, file) != NULL)
-        vip = take_line(nic, line);
+    while (vip == VIP_SUCCESS && fgets(line, sizeof line, file) != NULL) {
+        const bool whole = strchr(line, '\n') != NULL || feof(file) != 0; /* not too long, nor binary */
+        vip = whole ? take_line(nic, line) : VIP_INVALID_PARAMETER;
+    }
     if (vip == VIP_SUCCESS && ferror(file))
         vip = VIP_INVALID_PARAMETER;
     (void)fclose(file);

@@ -330,6 +330,7 @@ START_TEST(test_names_of_a_file)
     write_file(path, "fe80::b2 server\nnonsense here\n");
     IS(VipNSInit(bench.nic, path), VIP_INVALID_PARAMETER);
     unlink(path);
+    IS(VipNSInit(bench.nic, (VIP_PVOID) "/dev/zero"), VIP_INVALID_PARAMETER);
     IS(VipNSInit(bench.nic, path), VIP_INVALID_PARAMETER);
     IS(VipNSInit(bench.nic, NULL), VIP_SUCCESS);
 }
