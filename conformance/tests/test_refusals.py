@@ -21,7 +21,7 @@ from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.pics import complete
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.protocol import Protocol, judging_by
-from fcvi.engine.results import Result
+from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import not_applicable, run_variant
 from fcvi.engine.target import parse
 
@@ -85,6 +85,10 @@ class Bench:
         return run_variant(self.dut, case, variant, self.pics, self.pixit, self.levels, 1)
 
 
+#: So begins the reason where this host had no time for the suite: that says nothing of the refusal.
+_STOOD_STILL = "the suite's host stood still"
+
+
 def _accused(bench: Callable[[], Bench], book: Book, codes: Callable[[int], Sequence[int]], late: Sequence[bool]) -> list[Any]:
     """What came out otherwise than it has to. codes: those to try with the method of a number."""
     with judging_by(book.standard):
@@ -103,7 +107,8 @@ def _tried(bench: Bench, book: Book, codes: Callable[[int], Sequence[int]], late
                         result = bench.run(case, variant, method, code, slow)
                         tried += 1
                         told = result.verdict.value == _ENDS[code] and method in result.reason and not result.broken
-                        if plain.verdict.value == "pass" and not told and (result.id, method, code) not in _COPES:
+                        spoilt = result.verdict is Verdict.INCONCLUSIVE and _STOOD_STILL in result.reason
+                        if plain.verdict.value == "pass" and not (told or spoilt) and (result.id, method, code) not in _COPES:
                             wrong.append((result.id, method, code, slow, result.verdict.value, result.reason))
             if book.agent == "":  # a call that is never made changes nothing
                 other = bench.run(case, variant, "VipNeverMade", -32601)
