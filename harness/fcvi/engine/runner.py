@@ -351,9 +351,12 @@ class _Worker:
         self._too_short += first.pace == SHORT and result is not first and result.verdict is Verdict.PASS
         self._in_vain += result is not first and result.verdict is not Verdict.PASS
         if result.verdict is Verdict.PASS and first.verdict is Verdict.FAIL and first.hasty and idle:
-            if self._try(case, variant, pace=first_pace).verdict is Verdict.PASS:
+            same = self._try(case, variant, pace=first_pace)
+            if same.verdict is Verdict.PASS:
                 doubt_unsteady(first)
                 return first
+            if not self._back(same):
+                return same
         return result
 
     def _back(self, result: Result) -> bool:
