@@ -9,6 +9,7 @@ import pytest
 
 from fcvi.dut.ref import RefDut
 from fcvi.engine import runner
+from fcvi.engine.attachment import DutError
 from fcvi.engine.host import HostWatch
 from fcvi.engine.pixit import AGAIN, SHORT
 from fcvi.engine.results import Result, Verdict
@@ -111,3 +112,27 @@ def test_what_failed_once_and_passes_with_the_same_timers_is_undecided() -> None
     result = worker(RealDut(_OnceFaulty(fault))).run(*_BY_ID[fault.case])
     assert (result.verdict, result.broken, result.unsteady, result.pace) == (Verdict.INCONCLUSIVE, [], True, SHORT)
     assert "set --r-a-tov" in result.reason and fault.requirement in result.reason
+
+
+class _DiesOnReplay(_OnceFaulty):
+    """Its third case, the replay with the first timers, ends the device; so does each after it until it is started again."""
+
+    restarts = 0
+
+    def reset(self, config: dict[str, Any]) -> None:
+        if self.cases >= 2 and not self.restarts:
+            raise DutError("the device is gone")
+        super().reset(config)
+
+    def restart(self) -> None:
+        self.restarts += 1
+        super().restart()
+
+
+def test_a_replay_that_ends_the_device_costs_no_other_case() -> None:
+    fault = next(f for f in FAULTS if f.name == "lower-does-not-recover")
+    inner = _DiesOnReplay(fault)
+    of = worker(RealDut(inner))
+    results = [of.run(*_BY_ID[fault.case]) for _ in range(2)]
+    assert [r.verdict for r in results] == [Verdict.PASS, Verdict.PASS], [r.reason for r in results]
+    assert inner.restarts == 1
