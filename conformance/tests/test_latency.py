@@ -9,11 +9,12 @@ import pytest
 from conformance.catalogue import load_requirements
 from conformance.fcvi.cases import all_cases
 from fcvi.dut.ref import RefDut
-from fcvi.engine.attachment import Dut, Notification
+from fcvi.engine.attachment import Dut
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.engine.runner import run_variant
 
+from .liberties.mixer import device
 from .odd import Odd, OddDut
 from .odd_latency import MS, SECOND, Latency, LatentDut
 from .odd_reports import CompletesWhenSent, make
@@ -67,31 +68,9 @@ def test_latency_fails_nothing(late: Latency, inner: Callable[[], Dut], shares: 
     assert undecided <= len(results) // 20
 
 
-class Withdrawing(LatentDut):
-    """Its request leaves 200 ms after the call, and never when the other Peer's came first and was answered (5.3.4)."""
-
-    def __init__(self) -> None:
-        super().__init__(RefDut(), Latency("a request that waits", said_us={"CONNECT_RQST": 200 * MS}))
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._waits: list[Notification] = []
-
-    def _say(self, plane: str, bounds: tuple[int, int], kind: str, note: Notification) -> None:
-        def deliver(due: int) -> None:
-            if kind != "CONNECT_RQST" or note in self._waits:
-                self.inbox.append(Notification(note.method, note.params, due, due))
-
-        if kind == "CONNECT_RQST":
-            self._waits.append(note)
-        elif kind == "CONNECT_RESP1":
-            self._waits.clear()
-        self._later(plane, bounds, self._latency.said_us.get(kind, 0), deliver)
-
-
 def test_a_crossing_that_the_device_does_not_let_happen_is_undecided() -> None:
     chosen = [(c, v) for c, v in VARIANTS if c.id == "5.3.4.far" and v.suffix.endswith("crossing")]
-    dut = Withdrawing()
+    dut = device(1, ["request-that-waits-is-withdrawn"], True)
     results = [run_variant(dut, c, v, dut.pics, pixit_for("virtual"), LEVELS, 1) for c, v in chosen]
     assert {r.verdict for r in results} == {Verdict.PASS, Verdict.INCONCLUSIVE}
     assert all("never crossed" in r.reason for r in results if r.verdict is Verdict.INCONCLUSIVE)

@@ -120,7 +120,7 @@ class FreeDut(LatentDut):
                 return
             data = taken
         if data[:1] == bytes([_ABTS]):
-            self._drop(f"Exchange {data[16:18].hex()} {data[9] & 0x80 ^ 0x80}")
+            self.withdraw(f"Exchange {data[16:18].hex()} {data[9] & 0x80 ^ 0x80}")
         self._inner.notify("frame", {**params, "hex": data.hex()})
 
     # ---- from the device ----
@@ -237,8 +237,9 @@ class FreeDut(LatentDut):
     def _settle(self, vi: Any) -> None:
         self._release(lambda held: held.order.startswith("completions") or held.order == f"VI {vi}")
 
-    def _drop(self, order: str) -> None:
-        for held in [held for held in self._held if held.order.startswith(order)]:
+    def withdraw(self, order: str, kind: str = "") -> None:
+        """Forget what waits in an order of this name, and is of this kind if one is given."""
+        for held in [held for held in self._held if held.order.startswith(order) and kind in ("", held.kind)]:
             self._held.remove(held)
             held.drop()
 

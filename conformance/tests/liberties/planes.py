@@ -5,7 +5,7 @@ Within a plane the order stays, and so it does within an Exchange. An answer has
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from fcvi.fc import codec
 
@@ -13,6 +13,8 @@ from .manner import MS, SECOND, Config, Manner, Params, liberty, number
 
 _CONNECT = ("VipConnectWait", "VipConnectAccept", "VipConnectReject", "VipConnectRequest", "VipConnectPeerWait", "VipDisconnect")
 _POSTS = ("VipPostSend", "VipPostRecv")
+#: As long as the addresses and what stands before them (Tables 13 and 14).
+_CONNECT_BYTES = 308
 _REQUESTS = ("SEND_RQST", "WRITE_RQST", "READ_RQST")
 #: With RESP1 and RESP2 a timer of the port begins, so a layer cannot hold them back; the independent endpoint itself can.
 _ANSWERS = ("CONNECT_RESP3", "DISCONNECT_RESP", "SEND_RESP", "WRITE_RESP", "READ_RESP")
@@ -230,6 +232,31 @@ class OwnSetupsBehind(Manner):
         elif frame.kind == "iu" and kind != "CONNECT_RESP2":
             self._setups.discard(exchange)
         return self._late if exchange in self._setups else 0
+
+
+@liberty("request-that-waits-is-withdrawn", "5.3.4, 8.2, E85", "connect begins")
+class WithdrawnRequest(OwnSetupsBehind):
+    """As own-setups-behind; and the request never leaves when that of the other Peer comes first and is answered."""
+
+    def begin(self, config: Config, dut: Any) -> None:
+        super().begin(config, dut)
+        self._dut = dut
+        self._unsent: dict[tuple[object, ...], str] = {}  # by the addresses in the request: its OX_ID
+        self._of_a_peer = False
+
+    def ask(self, method: str, params: Params) -> Params:
+        if method in ("VipConnectRequest", "VipConnectPeerRequest"):
+            self._of_a_peer = method == "VipConnectPeerRequest"
+        return params
+
+    def say(self, frame: codec.Frame, kind: str) -> Optional[list[bytes]]:
+        if kind in ("CONNECT_RQST", "CONNECT_RESP1") and len(frame.payload) >= _CONNECT_BYTES:
+            ends = tuple(codec.get("CONN", name, frame.payload) for name in ("FCVI_LOC_ADDR", "FCVI_REM_ADDR"))
+            if kind == "CONNECT_RQST" and self._of_a_peer:
+                self._unsent[ends] = frame.data[16:18].hex()
+            elif ends in self._unsent and not frame.get("DH", "CONN_STS"):
+                self._dut.withdraw(f"Exchange {self._unsent.pop(ends)} 0", kind="CONNECT_RQST")
+        return None
 
 
 @liberty("disconnect-begins-late", "8.1", "disconnect begins")
