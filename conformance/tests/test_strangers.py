@@ -74,6 +74,12 @@ def test_a_refused_peer_may_ask_again_at_once() -> None:
     assert verdict("rev1", ["peer_again=at-once"], 1, "R1.5.3.3.a/tester-late/dut-lower") is Verdict.PASS
 
 
+def test_messages_of_one_vi_whose_frames_take_turns_reach_the_reference_port() -> None:
+    """FC-PH lets the frames of two Exchanges take turns, and the draft has no Annex B that forbids it."""
+    variant = "5.2.far/reliable-delivery/rdma-write/dut-client/class3/in-order"
+    assert verdict("rev1", ["empty_frames=last", "order=interleaved"], 4000, variant) is Verdict.PASS
+
+
 #: Segments of a few bytes, in small pieces, make megabytes of the DUT protocol: no flood, and no message of megabytes.
 @pytest.mark.parametrize(("variant", "settings", "ends"), [
     ("dut-client/rr/one-segment", "response_segment=20,cut=40,told=0,sent=200000,heard=30000", Verdict.PASS),

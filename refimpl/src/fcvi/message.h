@@ -130,6 +130,7 @@ void fcvi_message_rx_confirmed(struct fcvi_port *p, struct vi *vi);
 
 /* message_order.c, message_runs.c: Messages and frames on an Out-of-Order Fabric (Annex B rules 4c, 5b, 6e,
  * 7) */
+void fcvi_message_hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 bool fcvi_message_order_receive(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f);
 void fcvi_message_order_timeout(struct fcvi_port *p, struct vi *vi);
 bool fcvi_message_run_add(struct fcvi_port *p, struct message *m, uint32_t start, uint32_t end);

@@ -27,7 +27,7 @@ static bool whole(struct fcvi_port *p, const struct message *m)
 /* ---- held frames ---- */
 
 /* Keep a frame; when there is no room it counts as one that never came. */
-static void hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+void fcvi_message_hold(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     uint32_t i = p->free_held, *link = &vi->rx.held;
     if (i == NONE || f->input.length > LONGEST)
@@ -246,7 +246,7 @@ bool fcvi_message_order_receive(struct fcvi_port *p, struct vi *vi, const struct
     if (fits && placeable(vi, m))
         fits = process(p, vi, m, f);
     else if (fits)
-        hold(p, vi, f);
+        fcvi_message_hold(p, vi, f);
     if (!fits && reliable(vi)) { /* rule 6b: a Sequence error */
         fail(p, vi, PROTOCOL_ERROR);
         return false;

@@ -72,8 +72,7 @@ static bool next_in_order(const struct fcvi_port *p, struct message *m, const st
     return next && fcvi_message_rx_fits(m, f);
 }
 
-/* A frame of a request, on an In-Order Fabric. */
-bool fcvi_message_in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+static bool take(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
 {
     if (!due(p, vi, f))
         return false;
@@ -112,6 +111,46 @@ bool fcvi_message_in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi
     return true;
 }
 
+/* Rev 1.0 has no Annex B, and FC-PH lets the frames of two Exchanges take turns. Those of a later Message
+ * then wait until the one that is open has come or is given up. */
+static bool waits(struct fcvi_port *p, const struct vi *vi, uint32_t message)
+{
+    return rev1(p) && current(p, vi) != NULL && (int32_t)(message - vi->rx.expected) > 0;
+}
+
+/* Takes the frames that have waited long enough, in the order in which they came. */
+static void take_held(struct fcvi_port *p, struct vi *vi)
+{
+    uint32_t *link = &vi->rx.held;
+    while (*link != NONE) {
+        uint32_t i = *link;
+        struct held *h = held_at(p, i);
+        struct fcvi_input in = {h->bytes, h->length, FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
+        struct fcvi_frame f;
+        fcvi_decode_edition(&in, (enum fcvi_edition)p->config.revision, &f, NULL);
+        if (waits(p, vi, (uint32_t)fcvi_DH_FCVI_MSG_ID(f.dh))) {
+            link = &h->next;
+            continue;
+        }
+        *link = h->next;
+        take(p, vi, &f);
+        fcvi_message_held_free(p, i);
+        link = &vi->rx.held;
+    }
+}
+
+/* A frame of a request, on an In-Order Fabric. */
+bool fcvi_message_in_order(struct fcvi_port *p, struct vi *vi, const struct fcvi_frame *f)
+{
+    if (waits(p, vi, (uint32_t)fcvi_DH_FCVI_MSG_ID(f->dh))) {
+        fcvi_message_hold(p, vi, f);
+        return true;
+    }
+    bool taken = take(p, vi, f);
+    take_held(p, vi);
+    return taken;
+}
+
 /* 8.4.1 Note 1: the rest of an open Message is waited for, R_A_TOV from its last frame on. Called by each
  * frame and by the timer, which is not set anew for each frame. */
 void fcvi_message_missing(struct fcvi_port *p, struct vi *vi)
@@ -121,13 +160,17 @@ void fcvi_message_missing(struct fcvi_port *p, struct vi *vi)
         fcvi_message_order_timeout(p, vi);
         return;
     }
-    if (x == NULL)
+    if (x == NULL) {
+        take_held(p, vi);
         return;
+    }
     uint64_t end = message_at(p, exchange_index(p, x))->last_frame + p->config.r_a_tov_us;
-    if (end > p->now)
+    if (end > p->now) {
         fcvi_timer_start(p, TIMER_MISSING, vi_index(p, vi), end - p->now);
-    else
-        broken(p, vi, vi->rx.expected, TRANSPORT_ERROR); /* rules 7a and 7b */
+        return;
+    }
+    broken(p, vi, vi->rx.expected, TRANSPORT_ERROR); /* rules 7a and 7b */
+    take_held(p, vi);
 }
 
 /* The originator has aborted the Exchange of a Message that is open here, or that is being answered. */

@@ -508,6 +508,43 @@ START_TEST(a_lost_tail_is_given_up)
 }
 END_TEST
 
+/* No rule of the draft forbids the frames of two Exchanges to take turns (FC-PH): both Messages are whole. */
+START_TEST(messages_take_turns)
+{
+    struct r1 *r = begin((uint8_t)(1 + _i));
+    uint8_t *first = receive(r), *third = receive(r);
+    hear_send(r, 0, 0, 0, 0, false, false, "11223344");
+    hear_write(r, 1, 0, VA, 0, 0, true, false, "01020304");
+    hear_send(r, 2, 0, 0, 0, true, true, "99aabbcc");
+    ck_assert_uint_eq(done(r, true).status, 0);
+    hear_send(r, 0, 1, 4, 0, true, true, "55667788");
+    ck_assert_uint_eq(done(r, true).length, 8);
+    ck_assert_mem_eq(first, "\x11\x22\x33\x44\x55\x66\x77\x88", 8);
+    hear_write(r, 1, 1, VA, 4, 0, true, true, "05060708");
+    ck_assert_mem_eq(r->bytes, "\x01\x02\x03\x04\x05\x06\x07\x08", 8);
+    ck_assert_uint_eq(done(r, true).length, 4);
+    ck_assert_mem_eq(third, "\x99\xaa\xbb\xcc", 4);
+    alive(r);
+    end(r);
+}
+END_TEST
+
+/* What waited for the rest of a Message that never came is taken where the Connection lives on. */
+START_TEST(a_message_that_waited_for_a_lost_one_is_received)
+{
+    struct r1 *r = begin((uint8_t)(1 + _i));
+    receive(r);
+    receive(r);
+    hear_send(r, 0, 0, 0, 0, true, false, "11223344");
+    hear_send(r, 1, 0, 0, 0, true, true, "99aabbcc");
+    advance(r->b, R_A_TOV);
+    ck_assert(done(r, true).status & FCVI_STATUS_TRANSPORT_ERROR);
+    ck_assert_uint_eq(done(r, true).length, _i == 0 ? 4 : 0);
+    ck_assert_uint_eq(state_of(r->b, r->vi), _i == 0 ? FCVI_STATE_CONNECTED : FCVI_STATE_ERROR);
+    end(r);
+}
+END_TEST
+
 /* 6.5, 6.6: the data of an RDMA Read come in frames with 16 bytes of Device_Header. R04: without a length it
  * reads nothing. */
 START_TEST(an_rdma_read_is_answered)
@@ -676,6 +713,8 @@ int main(void)
     tcase_add_loop_test(t, a_message_of_several_ius_is_received, 0, 2);
     tcase_add_loop_test(t, a_message_that_does_not_go_on_is_an_error, 0, 9);
     tcase_add_loop_test(t, a_lost_tail_is_given_up, 0, 2);
+    tcase_add_loop_test(t, messages_take_turns, 0, 2);
+    tcase_add_loop_test(t, a_message_that_waited_for_a_lost_one_is_received, 0, 2);
     tcase_add_loop_test(t, an_rdma_read_is_answered, 0, 2);
     tcase_add_test(t, an_rdma_read_is_refused);
     suite_add_tcase(s, t);
