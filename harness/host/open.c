@@ -243,6 +243,10 @@ static enum fcvi_vipl_opened find_and_bring_up(const char *device)
     struct conf_nic nic = {0};
     char why[CONF_WHY] = "";
     enum fcvi_vipl_opened end = FCVI_VIPL_IS_THERE;
+    if (strlen(device) >= CONF_NAME) {
+        complain(device, "its name is too long");
+        return FCVI_VIPL_UNKNOWN;
+    }
     bool known = conf_read(device, &conf, &nic, why);
     const bool wrong = why[0] != '\0';
     if (!known && !wrong && is_wire(device))

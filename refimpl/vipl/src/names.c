@@ -2,10 +2,13 @@
 #include "internal.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { LINE = 1024 };
 
@@ -48,11 +51,22 @@ static int take_line(struct nic *nic, char *line)
     return VIP_SUCCESS;
 }
 
+/* The NIC is locked meanwhile: what may keep its reader waiting, as a FIFO or a terminal, is no file. */
+static FILE *open_file(const char *path)
+{
+    struct stat is;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *file = fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode) ? fdopen(fd, "r") : NULL;
+    if (file == NULL && fd >= 0)
+        (void)close(fd);
+    return file;
+}
+
 static int read_file(struct nic *nic, const char *path)
 {
     char line[LINE];
     int vip = VIP_SUCCESS;
-    FILE *file = fopen(path, "r");
+    FILE *file = open_file(path);
     if (file == NULL)
         return VIP_INVALID_PARAMETER;
     nic->names = calloc(1, sizeof *nic->names); /* not NULL even without a name: see table */

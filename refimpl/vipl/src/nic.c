@@ -18,7 +18,7 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
         return VIP_INVALID_PARAMETER;
     const char *name = strcmp(DeviceName, "VINIC") == 0 ? "VINIC0" : DeviceName;
     struct device *d = vipl_registry_pin_device(name);
-    if (d == NULL && opener != NULL && name[0] != '\0' && strlen(name) < DEVICE_NAME) {
+    if (d == NULL && opener != NULL && name[0] != '\0') {
         if (opener(name) == FCVI_VIPL_CANNOT)
             return VIP_ERROR_RESOURCE;
         d = vipl_registry_pin_device(name);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define IS(call, vip) ck_assert_int_eq((call), (vip))
@@ -331,6 +332,9 @@ START_TEST(test_names_of_a_file)
     IS(VipNSInit(bench.nic, path), VIP_INVALID_PARAMETER);
     unlink(path);
     IS(VipNSInit(bench.nic, (VIP_PVOID) "/dev/zero"), VIP_INVALID_PARAMETER);
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* nobody writes there */
+    IS(VipNSInit(bench.nic, path), VIP_INVALID_PARAMETER);
+    unlink(path);
     IS(VipNSInit(bench.nic, path), VIP_INVALID_PARAMETER);
     IS(VipNSInit(bench.nic, NULL), VIP_SUCCESS);
 }
