@@ -8,6 +8,7 @@ from typing import Any, Iterator, Optional
 
 from fcvi.engine import strict
 from fcvi.engine.files import FileError, damage
+from fcvi.engine.words import printable
 
 Word = tuple[str, ...]
 Output = tuple[str, ...]
@@ -94,7 +95,7 @@ class Mealy:
         """For graphviz: letters that lead from one state to another with the same output share an arrow."""
         lines = ["digraph machine {", "  rankdir=LR;", "  node [shape=circle];", '  start [shape=point]; start -> "0";']
         for (state, to), labels in self.arrows().items():
-            label = "\\n".join(text.replace('"', "'") for text in labels)
+            label = "\\n".join(text.replace("\\", "\\\\").replace('"', "'") for text in labels)
             lines.append(f'  "{state}" -> "{to}" [label="{label}"];')
         return "\n".join([*lines, "}"]) + "\n"
 
@@ -106,7 +107,7 @@ class Mealy:
                 continue  # nothing happened
             joined.setdefault((state, to), {}).setdefault(out, []).append(letter)
         return {
-            ends: [f"{', '.join(letters)} / {' '.join(out)}" for out, letters in by_output.items()]
+            ends: [printable(f"{', '.join(letters)} / {' '.join(out)}") for out, letters in by_output.items()]
             for ends, by_output in joined.items()
         }
 

@@ -8,7 +8,9 @@ import shlex
 from fcvi.engine.results import Finding, RunReport
 
 _TIME = re.compile(r"(?<![\w.])(\d{4,}) us\b")
-_STRANGE = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_LAST_TWO = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+_NO_CHARACTERS = f"\ud800-\udfff\ufdd0-\ufdef{_LAST_TWO}"
+_STRANGE = re.compile(rf"[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069{_NO_CHARACTERS}]")
 _CONTROLS = bytes(code for code in range(128) if _STRANGE.match(chr(code)))
 _EXCHANGE = re.compile(r" on Exchange OX_ID [0-9A-F]{4}h of the \w+")
 _SEE = re.compile(r" \(see frame \d+\)$")
@@ -25,7 +27,9 @@ def duration(us: int) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text with control characters, and those that turn the direction of writing, as escapes: all of them are strangers'."""
+    """The text with control characters, those that turn the direction of writing, and what is no character at all (neither XML nor
+    HTML may have it) as escapes: all of them are strangers'.
+    """
     if text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text):
         return text  # a report is long, and has none as a rule
     return _STRANGE.sub(lambda match: ascii(match[0])[1:-1], text)

@@ -39,11 +39,14 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("around", ["", "x", "long and plain " * 9, "\u00e9"])
 def test_control_characters_and_those_that_turn_writing_are_escapes(around: str) -> None:
     others = [0x09, 0x0A, 0x20, 0x7E, 0xA0, 0xE9, 0x200D, 0x2010, 0x2027, 0x202F, 0x2065, 0x206A]
-    strange = [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+    others += [0xD7FF, 0xFDCF, 0xFDF0, 0xFFFD, 0x1FFFD, 0x20000]
+    strange = [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F]
+    strange += [*range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+    strange += [0xD800, 0xDFFF, *range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF]  # no characters
     for code in others:
         assert words.harmless(f"{around}{chr(code)}{around}") == f"{around}{chr(code)}{around}"
     for code in strange:
-        escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
         wanted = {0x0D: "\\r"}.get(code, escape)
         assert words.harmless(f"{around}{chr(code)}{around}") == f"{around}{wanted}{around}", hex(code)
 
