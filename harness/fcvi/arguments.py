@@ -35,6 +35,7 @@ _VALUES = {
 #: Values that are files or folders. An empty one comes of a variable of the shell that is not set, and would pass for the folder
 #: that one is in.
 _PLACES = frozenset(("FILE", "DIR", "DIR2", "TOML", "CAPTURE", "OLD", "KEY", "PUB", "PART", "A", "B"))
+_FOLDERS = frozenset(("DIR", "PART", "A", "B"))  # of those an argument without an option is no stream either
 #: Values that have words for nothing: none of them is the empty one.
 _NOT_EMPTY = frozenset(("SPEC", "COMMAND", "NAME", "ADDR"))
 
@@ -113,6 +114,8 @@ class Parser(argparse.ArgumentParser):
         """The values that were given; an empty one is refused where it would pass for the option left out."""
         if "" in arg_strings and action.metavar in _PLACES:
             raise argparse.ArgumentError(action, "the name is empty; name a file or a folder")
+        if "-" in arg_strings and action.metavar in _PLACES and (action.option_strings or action.metavar in _FOLDERS):
+            raise argparse.ArgumentError(action, "- is no name here, nor a stream; ./- is the file or the folder that is called so")
         if "" in arg_strings and action.option_strings and action.metavar in _NOT_EMPTY:
             raise argparse.ArgumentError(action, f"is empty; write {action.metavar}, or leave the option out")
         return super()._get_values(action, arg_strings)

@@ -25,6 +25,8 @@ from fcvi.engine.words import UsageError, complain
 from . import place
 from .values import whole
 
+_VITCP_ONLY = {"resets": 2, "cuts": 1}  # options that change nothing on Fibre Channel, and their defaults
+
 
 def add_parser(commands: Any) -> None:
     """Register the command."""
@@ -37,11 +39,12 @@ def add_parser(commands: Any) -> None:
         ("losses", 2, "So many frames may be lost"),
         ("duplications", 0, "So many frames may arrive twice"),
         ("reorderings", 1, "So many frames may overtake others"),
-        ("resets", 2, "VI/TCP: so many TCP connections may be reset"),
-        ("cuts", 1, "VI/TCP: so many PDUs may arrive in two pieces"),
+        ("resets", _VITCP_ONLY["resets"], "VI/TCP: so many TCP connections may be reset"),
+        ("cuts", _VITCP_ONLY["cuts"], "VI/TCP: so many PDUs may arrive in two pieces"),
         ("races", 0, "So many timers may expire though a frame, a PDU or a call is due"),
     ):
-        p.add_argument(f"--{name}", type=whole(0, 255), default=default, metavar="N", help=f"{words} (default {default}).")
+        told = None if name in _VITCP_ONLY else default  # whether it was given matters
+        p.add_argument(f"--{name}", type=whole(0, 255), default=told, metavar="N", help=f"{words} (default {default}).")
     p.add_argument("--fabric", choices=("out-of-order", "in-order"), default="out-of-order",
                    help="The Fabric delivers frames in this order (default out-of-order).")  # fmt: skip
     p.add_argument("--class", dest="service_class", choices=("2", "3"), default="3", help="Use this class of service.")
@@ -63,8 +66,7 @@ def _settings(args: argparse.Namespace) -> dict[str, object]:
         "duplications": args.duplications,
         "reorderings": args.reorderings,
         "races": args.races,
-        "resets": args.resets,
-        "cuts": args.cuts,
+        **{name: default if getattr(args, name) is None else getattr(args, name) for name, default in _VITCP_ONLY.items()},
         "fabric": args.fabric,
         "class": args.service_class,
         "reduction": int(not args.no_reduction),
@@ -104,6 +106,9 @@ def run(args: argparse.Namespace) -> int:
             listed = json.dumps({"scenario": scenario.name, "title": scenario.title})
             print(listed if args.json else f"{scenario.name:<26} {scenario.title}")
         return 0
+    for name in _VITCP_ONLY:
+        if getattr(args, name) is not None and not any(scenario.startswith("vitcp-") for scenario in names):
+            raise UsageError(f"--{name}: none of these scenarios is of VI/TCP; `fcvi explore --list` shows those that are")
     place.refuse_what_is_kept("--out", args.out, args.force)
     if not args.json:
         print(f"{'scenario':<26} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)

@@ -186,6 +186,12 @@ run --report D/certified | 2 | the certificate of an earlier run
 run --report D/signed --force | 2 | never replaced
 run --report /proc/none | 3 | cannot write there
 run --report= | 2 | the name is empty
+run --report - | 2 | nor a stream
+learn --dut ref --out - | 2 | nor a stream
+lint D/text.txt --sarif - | 2 | nor a stream
+judge - | 2 | nor a stream
+explore client-server --resets 3 | 2 | none of these scenarios is of VI/TCP
+explore peer --cuts 0 | 2 | none of these scenarios is of VI/TCP
 run --record D/recorded --select D.R1 | 2 | --force
 run --record D/text.txt --select D.R1 | 2 | name a directory
 run --resume D/none | 2 | no report directory
