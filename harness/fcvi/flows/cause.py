@@ -112,6 +112,7 @@ TITLES = {
     "login-refused": "a login was refused",
     "login-unanswered": "a login was not answered",
     "address-unanswered": "no port answered for a Host Address",
+    "connection-unknown": "one side says that the Connection does not exist",
     "wrong-handle": "a Message went to an FCVI_HANDLE that its receiver never gave",
     "no-answer": "no frame of the other side is in the capture",
     "capture-gap": "the capture itself left frames out",

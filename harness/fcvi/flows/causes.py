@@ -12,7 +12,7 @@ from typing import Iterator, Optional
 
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
-from .claims import absent, none_answered, not_rejected, nothing_lost, quiet, unanswered
+from .claims import absent, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
 from .lacking import Lacking, came_late, given_up_for, was_taken
 from .notices import SPEAKS_FOR
 from .pauses import Pause, pause, waited_us
@@ -718,12 +718,38 @@ def _answered_in_vain(flow: Flow) -> Iterator[Cause]:
                         [asked, answer, abts])  # fmt: skip
 
 
+_UNKNOWN = 0x4A
+
+
+def _denied(table: Table, flow: Flow) -> Iterator[Cause]:
+    """Table 12's 4Ah to the first Disconnect of a Connection, by a side that lived on it. One that asked for a Disconnect itself,
+    or whose login may have ended, says so by right."""
+    asked = flow.named("DISCONNECT_RQST")[:1]
+    answer = next((s for s in flow.named("DISCONNECT_RESP") if asked and s.is_of(asked[0])), None)
+    if answer is None or answer.what["reason"] != _UNKNOWN or asked[0].what.get("setup_abort"):
+        return
+    if flow.is_1999 or table.lacking.count or table.scan.tally.gaps or flow.steps_left_off or flow.named("ABTS"):
+        return
+    if any(flow.first <= s.number < answer.number and s.name != "damaged frame" and s.ports & set(flow.ids) for s in table.events):
+        return
+    side = flow.ids.index(answer.sender)
+    ways = table.scan.at(flow.index).way
+    if not (ways[side].frames or ways[1 - side].last_answered or (side and flow.named(flow.confirmation))):
+        return
+    text = (f"{answer.name} says {status(answer)}, of a Connection on which {answer.sender:06X} spoke before. No Disconnect and no "
+            "end of a login is in the capture that explains it.")  # fmt: skip
+    yield Cause(("connection-unknown",), POSSIBLE, text, f"the log of {answer.sender:06X}: whether it was restarted, or gave the "
+                "Connection up; a capture of it from its setup on", [asked[0], answer],
+                claims=[none_by(flow, answer, "DISCONNECT_RQST")])  # fmt: skip
+
+
 def _disconnects(table: Table, flow: Flow) -> Iterator[Cause]:
     """Disconnects that were given up for want of a response (8.6.2 b)."""
     attempts = given_up(flow)
     if not attempts:
         yield from _left_open(table, flow)
         yield from _answered_in_vain(flow)
+        yield from _denied(table, flow)
         return
     last = flow.named("DISCONNECT_RESP")[-1:]
     text = f"{len(attempts)} FCVI_DISCONNECT_RQST had no FCVI_DISCONNECT_RESP, and the Exchange was aborted."

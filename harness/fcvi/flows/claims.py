@@ -24,6 +24,12 @@ def never(flow: Flow, after: Step, *names: str) -> Claim:
                  names)  # fmt: skip
 
 
+def none_by(flow: Flow, about: Step, name: str) -> Claim:
+    """The sender of a frame sent none with a name, before it or behind it."""
+    return Claim(f"no {name} of {about.sender:06X}", lambda: not any(s.sender == about.sender for s in flow.named(name)), about,
+                 (name,))  # fmt: skip
+
+
 def quiet(table: Table, flow: Flow, after: Step, *sides: int) -> Claim:
     """No frame of the Connection, or of sides of it, follows, or none by more than the clocks of the capture differ."""
 

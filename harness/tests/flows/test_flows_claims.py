@@ -6,7 +6,7 @@ import re
 import struct
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Optional
+from typing import Callable, Optional
 
 import pytest
 
@@ -73,6 +73,10 @@ def made_untrue(frames: list[Seen], claim: Claim) -> Optional[list[Seen]]:
     data: Optional[bytes] = None
     if name in _OPCODES:
         data = _iu(_OPCODES[name], about)
+    elif name == "DISCONNECT_RQST":
+        asked = next(s.data for s in frames if s.opcode == 0x12 and s.data[16:18] == struct.pack(">H", about.ox_id))
+        handle = frames[about.number - 1].data[24:28]
+        data = asked[:1] + asked[5:8] + asked[4:5] + asked[1:4] + asked[8:16] + b"\x0f\xf1" + asked[18:24] + handle + asked[28:]
     elif name == "CONNECT_RQST":
         talk = stories.Talk(stories.Random(1))
         talk.ends = (about.sender, about.target if about.target < 0xFFFC00 else stories.OTHERS[0])
@@ -174,3 +178,33 @@ def test_a_sentence_says_what_the_code_of_its_frame_is(name: str, tmp_path: Path
                         other[n] = stories.replace(seen, data=_with_other_code(seen.data) or seen.data)
                 said = [_said(c) for c in causes_of(other, tmp_path / "d.pcap")]
                 assert _said(cause) not in said, (name, seed, step.words())
+
+
+def _crosses(t: stories.Talk) -> None:
+    """Both ask before either answers, and each has ended when it answers."""
+    t.disconnect(0, answered=False), t.disconnect(1, both=False, answer=0x4A)
+
+
+def _second(t: stories.Talk) -> None:
+    """The other side disconnected first."""
+    t.disconnect(0, both=False), t.disconnect(1, both=False, answer=0x4A)
+
+
+def _logged_out(t: stories.Talk) -> None:
+    """Its login ended with the Connection on it."""
+    t.service(0, 0x05, b"\0" + t.ends[0].to_bytes(3, "big") + bytes(8))
+    t.disconnect(0, both=False, answer=0x4A)
+
+
+def _never_set_up(t: stories.Talk) -> None:
+    """4Ah to a Disconnect of a Connection of which the capture shows nothing before."""
+    t.frames.clear()
+    t.disconnect(0, both=False, answer=0x4A)
+
+
+@pytest.mark.parametrize("act", [_crosses, _second, _logged_out, _never_set_up])
+def test_4Ah_is_right_where_the_connection_may_have_ended(act: Callable[[stories.Talk], None], tmp_path: Path) -> None:
+    for seed in range(4):
+        t = stories.begun(stories.Random(f"right {seed}"))
+        t.message(0), t.message(1), act(t)
+        assert "connection-unknown" not in {name for c in causes_of(t.frames, tmp_path / "c.pcap") for name in c.names}

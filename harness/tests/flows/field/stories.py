@@ -212,8 +212,9 @@ class Talk:
         if answer:
             self.put(header(answer, me, you, 0, 0x980000, 0, 0, 0, ox, 0xFFFF, 0) + body, after=self.back(1 - side))
 
-    def disconnect(self, side: int = 0, reason: int = 0, answered: bool = True, both: bool = True) -> None:
-        """Disconnects of both sides."""
+    def disconnect(self, side: int = 0, reason: int = 0, answered: bool = True, both: bool = True,
+                   answer: int = 0) -> None:  # fmt: skip
+        """Disconnects of both sides. answer: the reason of what comes back."""
         for me in (side, 1 - side)[: 1 + both]:
             ox = self.next_ox(me)
             self.msg[me] += 1
@@ -221,8 +222,8 @@ class Talk:
             self.put(self.iu(me, 0x12, flags, 0x290000, ox, handle=self.handle[1 - me], msg=self.msg[me], word=reason << 16,
                              r_ctl=2, ident=0))  # fmt: skip
             if answered:
-                self.put(self.iu(1 - me, 0x1B, flags, 0x980000, ox, handle=self.handle[me], msg=self.msg[me], ident=0, rx=0x7001),
-                         after=self.back(1 - me))  # fmt: skip
+                self.put(self.iu(1 - me, 0x1B, flags | bool(answer), 0x980000, ox, handle=self.handle[me], msg=self.msg[me],
+                                 word=answer << 16, ident=0, rx=0x7001), after=self.back(1 - me))  # fmt: skip
 
     # ---- others ----
 
@@ -302,6 +303,15 @@ def silent_disconnect(r: Random) -> Story:
     t = begun(r)
     t.talk(), t.disconnect(answered=False, both=False), t.chatter(60_000_000)
     return Story(t.frames, ("lost-disconnect", "port-silent"))
+
+
+def denied(r: Random) -> Story:
+    """A Disconnect of a Connection in use, which the other side says that it does not know (Table 12, 4Ah)."""
+    t = begun(r)
+    t.talk(), t.message(0), t.message(1), t.disconnect(r.randrange(2), both=False, answer=0x4A)
+    if r.random() < 0.5:
+        t.chatter(60_000_000)
+    return Story(t.frames, ("connection-unknown",))
 
 
 def rejected_login(r: Random) -> Story:
@@ -675,7 +685,8 @@ CAUSES: dict[str, Callable[[Random], Story]] = {
     "address-in-plogi": address_in_plogi, "port-gone": port_gone, "gave-up-waiting": gave_up_waiting, "end-cut": end_cut,
     "setup-in-part": setup_in_part, "strange-handle": strange_handle, "asked-by-ack": asked_by_ack, "no-more-alive": no_more_alive,
     "silent-rqst": silent_setup(0), "silent-resp1": silent_setup(1), "silent-resp2": silent_setup(2),
-    "silent-message": silent_message, "silent-disconnect": silent_disconnect, "rejected-login": rejected_login,
+    "silent-message": silent_message, "silent-disconnect": silent_disconnect, "denied": denied,
+    "rejected-login": rejected_login,
     "rejected-frame": rejected_frame, "unanswered-login": unanswered_login, "logout": logout, "new-address": new_address,
     "cleared": cleared, "logout-by-fip": logout_by_fip, "no-match": refused(1, "no-match"), "no-waiting": refused(3, "no-waiting"),
     "connect-timeout": refused(2, "connect-timeout"), "rejected": refused(4, "rejected"), "no-parameters": no_parameters,
