@@ -162,6 +162,20 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
     return vipl_leave(d, vip);
 }
 
+struct request {
+    struct device *d;
+    const void *handle;
+};
+
+/* Nobody learns of the Connection any more: the VI is Idle again, as after VipDisconnect. */
+static void end_request(void *context, const struct call *call)
+{
+    const struct request *r = context;
+    const struct vi *vi = vipl_registry_find(r->handle, KIND_VI, r->d);
+    if (vi != NULL && (!call->done || call->event.vip == VIP_SUCCESS))
+        (void)fcvi_vip_disconnect(vipl_device_port(r->d), vipl_device_now(r->d), vi->number, call->token);
+}
+
 VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr, VIP_NET_ADDRESS *RemoteAddr,
                              VIP_ULONG Timeout, VIP_VI_ATTRIBUTES *RemoteViAttribs)
 {
@@ -183,7 +197,8 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
     uint64_t token = vipl_call_begin(d, &call, false);
     vip = fcvi_vip_connect_request(vipl_device_port(d), vipl_device_now(d), vi->number, &local, &remote,
                                    vipl_microseconds(Timeout), token);
-    vip = vipl_call_await(d, &call, vip, &vi->object, VIP_TIMEOUT);
+    struct request r = {d, vi->object.handle};
+    vip = vipl_call_await_or_undo(d, &call, vip, &vi->object, &(struct undo){end_request, &r});
     if (vip == VIP_SUCCESS)
         vipl_attributes_out(&call.event.remote_attributes, &vi->remote_qos, RemoteViAttribs);
     return vipl_leave(d, vip);

@@ -113,6 +113,35 @@ static void cancelled(void)
     OK(VipDestroyCQ(cq));
 }
 
+static void *ask_nodea(void *vi)
+{
+    VIP_VI_ATTRIBUTES remote;
+    while (VipConnectRequest(vi, address(NULL, 1), address("nodea", TAG + 2), 60000, &remote) == VIP_NO_MATCH)
+        usleep(1000);
+    return NULL;
+}
+
+/* A request waits for a server that does not answer, and its thread is cancelled: the VI can be used again.
+ */
+static void given_up(VIP_VI_HANDLE vi)
+{
+    pthread_t client;
+    VIP_VI_ATTRIBUTES remote;
+    VIP_CONN_HANDLE conn;
+    if (rank == 0) {
+        OK(VipConnectWait(nic, address(NULL, TAG + 2), PATIENCE_MS, new_address(), &remote, &conn));
+        usleep(3000000); /* longer than until the client has let go of its NIC */
+        OK(VipConnectReject(conn));
+        return;
+    }
+    NEED(pthread_create(&client, NULL, ask_nodea, vi) == 0);
+    usleep(1300000);
+    NEED(pthread_cancel(client) == 0 && joined(client) == PTHREAD_CANCELED);
+    for (unsigned i = 0; i < 200 && state_of(vi) != VIP_STATE_IDLE; i++)
+        usleep(10000); /* on FC-VI the other end answers the Disconnect first (8.6.3) */
+    NEED(state_of(vi) == VIP_STATE_IDLE);
+}
+
 /* A server's thread waits for clients, and another one for its Peer: both are cancelled. Then nobody waits
  * there, until somebody does; the Peer request goes on, and another thread has its result. */
 static void dismissed(void)
@@ -140,6 +169,7 @@ static void dismissed(void)
              VIP_NO_MATCH);
     say(talk, 5, memory + 70000, 64);
     (void)hear(talk);
+    given_up(vi);
     connect_vi(vi, TAG + 1);
     if (rank == 1)
         OK(VipConnectPeerRequest(peer, address(NULL, TAG + 8), address(other, TAG + 9), PATIENCE_MS));
