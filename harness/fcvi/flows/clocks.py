@@ -230,26 +230,56 @@ def _skews(pairs: list[Pair]) -> Iterator[tuple[int, int, int]]:
         yield asks, answers, max(least + 1, min(middle, back[0])) if back[0] > least else max(least + 1, middle)
 
 
-def _behind(pairs: list[Pair], said: Optional[list[str]] = None) -> dict[int, int]:
-    """The ports whose clocks are behind those of the ports that ask them, and by how much."""
+def _behind(pairs: list[Pair], ends: Optional[dict[int, int]] = None) -> dict[int, int]:
+    """The ports whose clocks are behind those of the ports that ask them, which ends gets, and by how much."""
     behind: dict[int, int] = {}
     for asks, answers, us in _skews(pairs):
         if answers not in behind and asks not in behind:
             behind[answers] = us
-            early = sum(p.took_us < 0 and (p.asked.sender, p.answered.sender) == (asks, answers) for p in pairs)
-            many = f"{early} answers of {answers:06X} stand" if early > 1 else f"1 answer of {answers:06X} stands"
-            if said is not None:
-                said.append(
-                    f"{many} before the questions of {asks:06X}: the two directions have two clocks, about {duration(us)} apart. "
-                    f"What {answers:06X} sends is read as that much later.")  # fmt: skip
+            if ends is not None:
+                ends[answers] = asks
     return behind
 
 
-def _two_taps(clocks: Clocks, pairs: list[Pair]) -> None:
-    behind = _behind(pairs, clocks.said)
+def _odd(behind: dict[int, int], ends: dict[int, int], entries: list[Entry]) -> dict[int, int]:
+    """What is added to the clock of each port. Of two clocks that of the further ports stays: where one port of a pair speaks
+    beside them and the other beyond them, it is the other that is put right, so that what goes on goes on behind both."""
+    spans: dict[int, tuple[int, int]] = {}
+    for e in entries:
+        first, last = spans.get(e.sender, (e.time_us, e.time_us))
+        spans[e.sender] = (min(first, e.time_us), max(last, e.time_us))
+    others = [span for port, span in spans.items() if port not in behind and port not in ends.values()]
+    if not others:
+        return behind
+    begin, end = min(first for first, _ in others), max(last for _, last in others)
+
+    def is_beside(port: int) -> bool:
+        return spans[port][0] <= end + _JITTER_US and spans[port][1] >= begin - _JITTER_US
+
+    shifts: dict[int, int] = {}
+    for asks in set(ends.values()):
+        asked = {port: us for port, us in behind.items() if ends[port] == asks}
+        if asks not in behind and not is_beside(asks) and all(is_beside(port) for port in asked):
+            shifts[asks] = -max(asked.values())
+        else:
+            shifts.update(asked)
+    return shifts
+
+
+def _two_taps(clocks: Clocks, pairs: list[Pair], entries: list[Entry]) -> None:
+    ends: dict[int, int] = {}
+    behind = _behind(pairs, ends)
+    shifts = _odd(behind, ends, entries)
     for port, us in behind.items():
+        early = sum(p.took_us < 0 and (p.asked.sender, p.answered.sender) == (ends[port], port) for p in pairs)
+        many = f"{early} answers of {port:06X} stand" if early > 1 else f"1 answer of {port:06X} stands"
+        odd = port if port in shifts else ends[port]
+        clocks.said.append(
+            f"{many} before the questions of {ends[port]:06X}: the two directions have two clocks, about {duration(us)} apart. "
+            f"What {odd:06X} sends is read as that much {'later' if odd == port else 'earlier'}.")  # fmt: skip
+    for port, us in shifts.items():
         clocks.order.shifts.append(Shift(port, 0, us))
-    clocks.order.window_us += max((us + 1 for us in behind.values()), default=0)
+    clocks.order.window_us += max((abs(us) + 1 for us in shifts.values()), default=0)
 
 
 def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -> Clocks:
@@ -278,7 +308,7 @@ def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -
     if clocks.order.shifts:
         pairs = _pairs(entries)
     if not clocks.order.shifts:
-        _two_taps(clocks, pairs)  # a clock that was set forward puts no answer before its question
+        _two_taps(clocks, pairs, entries)  # a clock that was set forward puts no answer before its question
     if not clocks.order.shifts:
         _leaps(clocks, entries, pairs, pause_us, wait_us)
     return clocks

@@ -208,3 +208,17 @@ def test_4Ah_is_right_where_the_connection_may_have_ended(act: Callable[[stories
         t = stories.begun(stories.Random(f"right {seed}"))
         t.message(0), t.message(1), act(t)
         assert "connection-unknown" not in {name for c in causes_of(t.frames, tmp_path / "c.pcap") for name in c.names}
+
+
+@pytest.mark.parametrize("by_us", [-400_000_000, 400_000_000])
+@pytest.mark.parametrize("which", [0, 1])
+def test_two_clocks_hide_no_silence(which: int, by_us: int, tmp_path: Path) -> None:
+    """The clock of one port of the Connection is far off, and others go on by the other clock."""
+    for seed in range(4):
+        t = stories.begun(stories.Random(f"clocks {seed}"))
+        t.level = 3
+        t.message(0), t.message(1), t.chatter(10_000_000), t.message(0), t.message(1)
+        t.message(0, answered=False), t.chatter(60_000_000)
+        frames = [stories.replace(s, us=s.us + by_us) if s.sender == t.ends[which] else s for s in t.frames]
+        found = causes_of(sorted(frames, key=lambda s: s.us), tmp_path / "c.pcap")
+        assert [c.names for c in found] == [("lost-response", "lost-message", "port-silent")]
