@@ -12,7 +12,7 @@ from typing import Iterator, Optional
 
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
-from .claims import absent, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
+from .claims import absent, no_parameters, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
 from .lacking import Lacking, came_late, given_up_for, was_taken
 from .notices import SPEAKS_FOR
 from .pauses import Pause, pause, waited_us
@@ -270,8 +270,9 @@ def _parameters(table: Table, flow: Flow, shown: list[Step], words: str) -> Caus
     if logins:
         return Cause(("refused-parameters",), STRONG, f"{words} The login in the capture has the bits that 5.6 asks for: what the "
                      "responder objects to, the frames do not show.", "the responder's log", [*logins[-2:], *shown])  # fmt: skip
-    return Cause(("service-parameters",), STRONG, f"{words} The login itself is not in the capture, so whose parameters "
-                 "are wrong is not known.", "a capture that begins before the PLOGI", shown)  # fmt: skip
+    return Cause(("service-parameters",), STRONG, "The login itself is not in the capture, so whose parameters are wrong is not "
+                 f"known. {words}", "a capture that begins before the PLOGI", shown,
+                 claims=[no_parameters(table, flow, shown[0])])  # fmt: skip
 
 
 def _login(table: Table, flow: Flow) -> Iterator[Cause]:
@@ -756,7 +757,7 @@ def _disconnects(table: Table, flow: Flow) -> Iterator[Cause]:
     text += " A later one was answered." if last else (
         " An IU was lost each time, or the port does not answer; the VI stays in Error (8.6.3 a).")  # fmt: skip
     yield Cause(("lost-disconnect",), POSSIBLE if last else PROBABLE, text, "a capture at the port that does not answer",
-                [*attempts[:3], *last])  # fmt: skip
+                [*attempts[:3], *last], claims=[absent(flow, asked, "DISCONNECT_RESP") for asked in attempts])  # fmt: skip
 
 
 def _has_messages(table: Table, flow: Flow) -> bool:

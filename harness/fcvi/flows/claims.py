@@ -72,6 +72,15 @@ def no_login(table: Table, asked: Step) -> Claim:
     return Claim("no PLOGI is accepted", holds, asked, ("LS_ACC",))
 
 
+def no_parameters(table: Table, flow: Flow, about: Step) -> Claim:
+    """No PLOGI of the two ports is in the capture before a frame, nor the answer to one."""
+
+    def holds() -> bool:
+        return not any("ciro" in s.what and s.ports == set(flow.ids) and s.number < about.number for s in table.events)
+
+    return Claim("no PLOGI is before it", holds, about, ("PLOGI",))
+
+
 def not_rejected(table: Table, asked: Step) -> Claim:
     """A link service is not rejected."""
 

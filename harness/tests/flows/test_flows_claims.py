@@ -77,6 +77,9 @@ def made_untrue(frames: list[Seen], claim: Claim) -> Optional[list[Seen]]:
         asked = next(s.data for s in frames if s.opcode == 0x12 and s.data[16:18] == struct.pack(">H", about.ox_id))
         handle = frames[about.number - 1].data[24:28]
         data = asked[:1] + asked[5:8] + asked[4:5] + asked[1:4] + asked[8:16] + b"\x0f\xf1" + asked[18:24] + handle + asked[28:]
+    elif name == "PLOGI":
+        login = stories.link_service(0x03, about.target, about.sender, 0x77, stories.service_parameters(7))
+        return [Seen(frames[0].us - 1, login), *frames]
     elif name == "CONNECT_RQST":
         talk = stories.Talk(stories.Random(1))
         talk.ends = (about.sender, about.target if about.target < 0xFFFC00 else stories.OTHERS[0])

@@ -305,6 +305,14 @@ def silent_disconnect(r: Random) -> Story:
     return Story(t.frames, ("lost-disconnect", "port-silent"))
 
 
+def given_up(r: Random) -> Story:
+    """A Disconnect that is aborted for want of an answer."""
+    t = begun(r)
+    t.talk(), t.disconnect(0, answered=False, both=False)
+    t.abort(0, int.from_bytes(t.frames[-1].data[16:18], "big"), R_A_TOV_US), t.chatter(30_000_000)
+    return Story(t.frames, ("lost-disconnect",))
+
+
 def denied(r: Random) -> Story:
     """A Disconnect of a Connection in use, which the other side says that it does not know (Table 12, 4Ah)."""
     t = begun(r)
@@ -437,6 +445,13 @@ def no_parameters(r: Random) -> Story:
     t.service(0, 0x03, bytes(bad), (0x02, you))
     t.refuse(0x20), t.chatter(30_000_000)
     return Story(t.frames, ("service-parameters",), (t.ends[0],))
+
+
+def unseen_login(r: Random) -> Story:
+    """A setup is refused for service parameters, of a login before the capture."""
+    t = Talk(r)
+    t.refuse(0x20), t.chatter(30_000_000)
+    return Story(t.frames, ("service-parameters",), is_shown=True)
 
 
 def lost_request(r: Random) -> Story:
@@ -685,11 +700,12 @@ CAUSES: dict[str, Callable[[Random], Story]] = {
     "address-in-plogi": address_in_plogi, "port-gone": port_gone, "gave-up-waiting": gave_up_waiting, "end-cut": end_cut,
     "setup-in-part": setup_in_part, "strange-handle": strange_handle, "asked-by-ack": asked_by_ack, "no-more-alive": no_more_alive,
     "silent-rqst": silent_setup(0), "silent-resp1": silent_setup(1), "silent-resp2": silent_setup(2),
-    "silent-message": silent_message, "silent-disconnect": silent_disconnect, "denied": denied,
+    "silent-message": silent_message, "silent-disconnect": silent_disconnect, "denied": denied, "given-up": given_up,
     "rejected-login": rejected_login,
     "rejected-frame": rejected_frame, "unanswered-login": unanswered_login, "logout": logout, "new-address": new_address,
     "cleared": cleared, "logout-by-fip": logout_by_fip, "no-match": refused(1, "no-match"), "no-waiting": refused(3, "no-waiting"),
     "connect-timeout": refused(2, "connect-timeout"), "rejected": refused(4, "rejected"), "no-parameters": no_parameters,
+    "unseen-login": unseen_login,
     "lost-request": lost_request, "lost-response": lost_response, "lost-frame": lost_frame, "late-answer": late_answer,
     "protection": protection, "damage": damage,
 }  # fmt: skip
