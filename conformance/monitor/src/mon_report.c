@@ -41,8 +41,8 @@ const char *fcvi_monitor_unjudged_text(enum fcvi_monitor_unjudged reason)
         [FCVI_UNJUDGED_BREACH] = "the other side had broken a rule in this Exchange",
         [FCVI_UNJUDGED_EVICTED] = "more goes on at once than the monitor has room for",
         [FCVI_UNJUDGED_UNSAID] =
-            "Rev 1.0 does not say whether a Message may go before FCVI_CONNECT_RESP2, or "
-            "an IU behind its sender's Disconnect",
+            ("Rev 1.0 does not say whether a Message may go before FCVI_CONNECT_RESP2, or "
+             "an IU behind its sender's Disconnect"),
     };
     FCVI_ASSERT(reason < FCVI_UNJUDGED_COUNT);
     return words[reason];
