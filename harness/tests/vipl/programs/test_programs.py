@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -94,10 +95,14 @@ def test_a_peer_waits_for_the_process_after_this_one(edition: str, corners: Path
     conf.write_text(FC.format(more=f"r_a_tov=300 edition={edition}"))
     env = {**os.environ, "VIPL_CONF": str(conf)}
     with subprocess.Popen(net.words(str(corners), "patient", "nic0", "0"), env=env, stderr=subprocess.PIPE, text=True) as first:
-        for name in ("visits", "patient"):
-            done = net.run(str(corners), name, "nic1", "1", env={"VIPL_CONF": str(conf)})
-            assert done.returncode == 0 and (name == "patient" or first.poll() is None), done
-        assert first.wait(60) == 0, first.communicate()
+        try:
+            time.sleep(1)  # its Peer waits by then; ports that come up at one moment are not what is asked here
+            for name in ("visits", "patient"):
+                done = net.run(str(corners), name, "nic1", "1", env={"VIPL_CONF": str(conf)})
+                assert done.returncode == 0 and (name == "patient" or first.poll() is None), done
+            assert first.wait(60) == 0, first.communicate()
+        finally:
+            first.kill()
 
 
 def test_a_family_over_vitcp(corners: Path, tmp_path: Path) -> None:
