@@ -142,6 +142,7 @@ void fcvi_message_run_drop(struct fcvi_port *p, struct message *m);
 void fcvi_message_list_insert(struct fcvi_port *p, struct list *list, uint32_t after, uint32_t exchange);
 void fcvi_message_list_append(struct fcvi_port *p, struct list *list, uint32_t exchange);
 void fcvi_message_list_remove(struct fcvi_port *p, struct list *list, uint32_t exchange);
+void fcvi_message_held_frame(const struct fcvi_port *p, const struct held *h, struct fcvi_frame *f);
 void fcvi_message_held_free(struct fcvi_port *p, uint32_t i);
 void fcvi_message_drop_all(struct fcvi_port *p, struct vi *vi);
 

@@ -36,6 +36,13 @@ void fcvi_message_list_remove(struct fcvi_port *p, struct list *list, uint32_t e
         list->tail = before;
 }
 
+/* The frame as it came; it points into what is held. */
+void fcvi_message_held_frame(const struct fcvi_port *p, const struct held *h, struct fcvi_frame *f)
+{
+    struct fcvi_input in = {h->bytes, h->length, FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
+    fcvi_decode_edition(&in, (enum fcvi_edition)p->config.revision, f, NULL);
+}
+
 /* The frame is held no longer. */
 void fcvi_message_held_free(struct fcvi_port *p, uint32_t i)
 {

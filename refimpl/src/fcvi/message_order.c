@@ -71,9 +71,8 @@ static void process_held(struct fcvi_port *p, struct vi *vi, struct message *m)
     while (*link != NONE) {
         uint32_t i = *link;
         struct held *h = held_at(p, i);
-        struct fcvi_input in = {h->bytes, h->length, FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
         struct fcvi_frame f;
-        fcvi_decode_edition(&in, (enum fcvi_edition)p->config.revision, &f, NULL);
+        fcvi_message_held_frame(p, h, &f);
         if (fcvi_DH_FCVI_MSG_ID(f.dh) != m->id) {
             link = &h->next;
             continue;

@@ -125,9 +125,8 @@ static void take_held(struct fcvi_port *p, struct vi *vi)
     while (*link != NONE) {
         uint32_t i = *link;
         struct held *h = held_at(p, i);
-        struct fcvi_input in = {h->bytes, h->length, FCVI_SOF_NONE, FCVI_EOF_NONE, FCVI_CRC_OK};
         struct fcvi_frame f;
-        fcvi_decode_edition(&in, (enum fcvi_edition)p->config.revision, &f, NULL);
+        fcvi_message_held_frame(p, h, &f);
         if (waits(p, vi, (uint32_t)fcvi_DH_FCVI_MSG_ID(f.dh))) {
             link = &h->next;
             continue;
