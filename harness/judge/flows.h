@@ -55,6 +55,7 @@ struct fcvi_flow_way {
     uint64_t last, last_us;             /* frame, 0 without one */
     uint32_t next_id;                   /* FCVI_MSG_ID that follows */
     bool has_next;
+    bool over, waited;                 /* the Connection ended; a request of this side had no answer then */
     struct fcvi_flow_samples *samples; /* of latency over time, when that is wanted; else NULL */
     uint32_t *histogram;               /* of latency in FCVI_FLOW_STEPS steps; NULL while there is none */
     struct fcvi_flow_slot *ring;

@@ -287,7 +287,7 @@ def _login(table: Table, flow: Flow) -> Iterator[Cause]:
         return
     change = _change(table, flow)
     logout = flow.named(*_LOGOUTS)[-1:] if flow.ended == "lost by logout" else []
-    if logout and not (logout[0].name == "PLOGI" and (change is not None or _is_reaction(flow, logout[0]))):
+    if logout and not (_is_reaction(table, flow, logout[0]) or (logout[0].name == "PLOGI" and change is not None)):
         yield _logout(table, flow, logout[0])
     elif change is not None:
         yield change
@@ -296,9 +296,15 @@ def _login(table: Table, flow: Flow) -> Iterator[Cause]:
 _LOGOUTS = ("LOGO", "PRLO", "PLOGI", "LS_ACC")
 
 
-def _is_reaction(flow: Flow, login: Step) -> bool:
-    """A PLOGI ends what its sender had given up before: it explains nothing."""
-    return any(s.sender == login.sender and s.number < login.number for s in flow.named("ABTS"))
+def _is_reaction(table: Table, flow: Flow, out: Step) -> bool:
+    """What ends a login that its sender had given up before explains nothing. Who logs out in order may first abort what is under
+    way, which no timeout explains."""
+    given_up = [s for s in flow.named("ABTS") if s.sender == out.sender and s.number < out.number]
+    if out.name == "PLOGI":
+        return bool(given_up)
+    asked = {s.ox_id: s.time_us for s in reversed(flow.steps) if s.sender == out.sender and s.name != "ABTS"}
+    waited = [s.what.get("behind_us", s.time_us - asked.get(s.ox_id, s.time_us)) for s in given_up]
+    return max(waited, default=0) > (table.e_d_tov_us or E_D_TOV_US)
 
 
 def _logout(table: Table, flow: Flow, out: Step) -> Cause:
@@ -308,8 +314,9 @@ def _logout(table: Table, flow: Flow, out: Step) -> Cause:
             how = (f"{out.name} of {out.sender:06X} has the Port_Name {out.what['Port_Name']}, which had the N_Port_ID "
                    f"{out.what['before']}")  # fmt: skip
         text = f"{how}: all its logins ended, and with them the Connection (7.7.1, 7.7.5)."
-        return Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged in anew", [out],
-                     claims=[quiet(table, flow, out)])  # fmt: skip
+        moved = [side for side in (0, 1) if f"{flow.ids[side]:06X}" == out.what["before"] and flow.ids[side] in table.heard]
+        claims = [quiet(table, flow, out, *moved)]  # the other may not know yet, and ask in vain
+        return Cause(("login-lost",), PROVEN, text, "the log of that port: why it logged in anew", [out], claims=claims)
     fresh = [s for s in table.events if s.name == "LS_ACC" and s.what.get("of") in ("FLOGI", "") and s.sender == 0xFFFFFE
              and s.target in flow.ids  # of a FLOGI, which may not be in the capture
              and flow.first_us < s.time_us + table.blur_us

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Callable
+from typing import Callable, Optional
 
 import pytest
 
@@ -288,3 +288,43 @@ def test_copies_of_frames_say_nothing_of_clocks(tmp_path: Path) -> None:
         causes, unknown, _ = told(t, path)
         assert not causes and not unknown and second.said(path) == ([], [], 0)
         assert not look(str(path), Limits(), (0, 0, 0), 2 * R_A_TOV_US).said
+
+
+def test_copies_behind_a_disconnect_are_no_frames_that_overtook_others(tmp_path: Path) -> None:
+    """The second capture point has the end of the Connection, and then its last frames, in another order."""
+    path = tmp_path / "a.pcap"
+    for seed in range(12):
+        t = talk(2)
+        t.setup(), t.message(0, 6000), t.message(1, 64), t.message(0, 6000)
+        t.disconnect(1, 0x44, both=False)
+        r = Random(seed)
+        t.frames += [stories.replace(s, us=s.us + 500 + r.randrange(3_000)) for s in t.frames]
+        causes, _, _ = told(t, path)
+        assert [c.names for c in causes] == [("bit-errors", "lost-message", "out-of-order")]
+
+
+@pytest.mark.parametrize("waited_us, party", [(R_A_TOV_US, None), (100_000, A)])
+def test_a_logout_of_who_gave_up_before_accuses_nobody(waited_us: int, party: Optional[int], tmp_path: Path) -> None:
+    """The other port was taken out of the zone: the logout is what its partner does about it. One that aborts what is under way
+    because it logs out has waited for nothing."""
+    t = talk()
+    t.setup(), t.message(0, 64)
+    ox, _ = t.message(0, 64, answered=False)
+    t.abort(0, ox, waited_us, answer=0)
+    t.service(0, 0x05, bytes(1) + A.to_bytes(3, "big") + bytes(8))
+    speak(t)
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert causes[0].party == party and (causes[0].name == "login-lost") is (party is not None)
+
+
+def test_a_port_name_that_another_port_has_ends_what_is_asked_in_vain(tmp_path: Path) -> None:
+    """A second adapter with the same Port_Name logs in; the partner of the first, which is silent, does not know yet."""
+    t = talk()
+    t.setup(), t.message(0, 64)
+    name, ox = stories.service_parameters(0x10000000C9000000 + A), t.next_ox(0)
+    t.put(stories.link_service(0x04, stories.F_PORT, 0, ox, name))
+    t.put(stories.link_service(0x02, A + 0xE00, stories.F_PORT, ox, stories.service_parameters(7), reply=True), after=200)
+    t.wait(1_000_000), t.message(1, 64, answered=False)
+    speak(t)
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert [(c.names, c.party) for c in causes] == [(("login-lost",), None)]

@@ -218,7 +218,7 @@ def test_a_pause_in_which_others_speak_is_no_clock_that_was_set(tmp_path: Path) 
 @pytest.mark.parametrize("sender, number, reacts", [(A, 5, True), (B, 5, False), (A, 2, False)])
 def test_a_login_of_the_port_that_gave_up_before_explains_nothing(sender: int, number: int, reacts: bool) -> None:
     flow = SimpleNamespace(named=lambda name: [SimpleNamespace(sender=A, number=3)] if name == "ABTS" else [])
-    assert _is_reaction(flow, SimpleNamespace(sender=sender, number=number)) is reacts
+    assert _is_reaction(Table(), flow, SimpleNamespace(sender=sender, number=number, name="PLOGI")) is reacts
 
 
 def test_setups_are_told_apart_by_each_byte_of_their_connection_id() -> None:
