@@ -132,10 +132,10 @@ bool conf_read(const char *device, struct conf *conf, struct conf_nic *nic, char
     const char *set = getenv("VIPL_CONF"), *path = set != NULL ? set : usual;
     char line[LINE], words[CONF_WHY] = "";
     bool found = false;
-    FILE *file = fopen(path, "re");
+    FILE *file = fcvi_vipl_file(path);
     why[0] = '\0';
     if (file == NULL && (set != NULL || errno != ENOENT))
-        snprintf(why, CONF_WHY, "%.128s: %s", path, strerror(errno));
+        snprintf(why, CONF_WHY, "%.128s: %s", path, errno != 0 ? strerror(errno) : "it is no file");
     for (unsigned at = 1; file != NULL && why[0] == '\0' && fgets(line, sizeof line, file) != NULL; at++) {
         const bool whole = is_whole(file, at == 1, line);
         char *rest = NULL, *name = strtok_r(line, " \t", &rest);

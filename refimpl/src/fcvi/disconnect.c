@@ -68,7 +68,7 @@ int fcvi_disconnect_start(struct fcvi_port *p, struct vi *vi, uint64_t token)
         silent ? NULL : fcvi_fc2_exchange_open(p, X_DISCONNECT, vi_index(p, vi), vi->connection.peer);
     if (!silent && x == NULL)
         return VIP_ERROR_RESOURCE; /* before anything has changed: the call can be made again */
-    fcvi_vi_connect_done(p, vi, VIP_ERROR_RESOURCE, NULL);
+    fcvi_vi_connect_undone(p, vi);
     end_setup(p, vi);
     vi->connection.receiving = false;
     fcvi_vi_set_state(p, vi,

@@ -72,6 +72,15 @@ void fcvi_vi_connect_done(struct fcvi_port *p, struct vi *vi, int vip, const str
         e->remote_attributes = *remote;
 }
 
+/* VipDisconnect ends it. Nobody lacks resources then: of a Peer request no result is left, as its VI is in
+ * Pending Connect no more (VI-DG 3.3.7). */
+void fcvi_vi_connect_undone(struct fcvi_port *p, struct vi *vi)
+{
+    const bool blocked = vi->blocked;
+    fcvi_vi_connect_done(p, vi, blocked ? VIP_ERROR_RESOURCE : VIP_INVALID_STATE, NULL);
+    vi->peer.phase = PEER_NONE;
+}
+
 bool fcvi_port_event(struct fcvi_port *port, struct fcvi_event *out)
 {
     if (port->events_count == 0)

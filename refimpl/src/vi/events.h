@@ -16,6 +16,7 @@ void fcvi_event_call(struct fcvi_port *p, uint64_t token, int vip);
 void fcvi_event_error(struct fcvi_port *p, uint32_t vi, enum fcvi_vip_error code);
 void fcvi_vi_set_state(struct fcvi_port *p, struct vi *vi, enum fcvi_vi_state state);
 void fcvi_vi_connect_done(struct fcvi_port *p, struct vi *vi, int vip, const struct fcvi_attributes *remote);
+void fcvi_vi_connect_undone(struct fcvi_port *p, struct vi *vi);
 
 #ifndef FCVI_INTERNALS_IN_SIGHT
 #pragma GCC visibility pop

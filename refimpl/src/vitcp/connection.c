@@ -64,7 +64,7 @@ void fcvi_vitcp_fail(struct fcvi_port *p, struct stream *s, bool notify)
 int fcvi_vitcp_disconnect(struct fcvi_port *p, struct vi *vi)
 {
     fcvi_timer_stop(p, TIMER_T1, vi_index(p, vi));
-    fcvi_vi_connect_done(p, vi, VIP_ERROR_RESOURCE, NULL);
+    fcvi_vi_connect_undone(p, vi);
     if (vi->stream != NONE) {
         struct stream *s = stream_at(p, vi->stream);
         vi->stream = NONE;

@@ -843,7 +843,9 @@ START_TEST(disconnect_while_pending)
     ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, vi, 9), FCVI_VIP_PENDING);
     collect(b);
     ck_assert_ptr_nonnull(b_return(b, 5));
-    ck_assert_int_ne(b_return(b, 5)->vip, VIP_SUCCESS);
+    ck_assert_int_eq(b_return(b, 5)->vip, VIP_INVALID_STATE);
+    ck_assert_int_eq(peer_done(b, vi),
+                     VIP_INVALID_STATE); /* it is in Pending Connect no more (VI-DG 3.3.7) */
     ck_assert_int_eq(fcvi_vip_disconnect(b->port, b->now, vi, 10), VIP_ERROR_RESOURCE);
     unsigned request = b->sent, abts = 0, refusals = 0;
     for (unsigned i = at; i < b->sent; i++) {

@@ -590,6 +590,9 @@ START_TEST(never)
     pass(w, 5000 * MS);
     ck_assert_uint_eq(w->opens, opens);
     ck_assert_uint_eq(w->calls[1], 0);
+    ask_peer(w, 0, a, 1, 2, 2000 * MS);
+    ck_assert_int_eq(fcvi_vip_disconnect(w->port[0], w->now, a, 9), VIP_SUCCESS);
+    ck_assert_int_eq(peer_done(w, 0, a), VIP_INVALID_STATE); /* VI-DG 3.3.7 */
     wire_free(w);
 }
 END_TEST

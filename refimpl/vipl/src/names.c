@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,14 +52,27 @@ static int take_line(struct nic *nic, char *line)
     return VIP_SUCCESS;
 }
 
-/* The NIC is locked meanwhile: what may keep its reader waiting, as a FIFO or a terminal, is no file. */
-static FILE *open_file(const char *path)
+static bool is_file(const struct stat *s)
+{
+    struct stat null;
+    return S_ISREG(s->st_mode) ||
+           (S_ISCHR(s->st_mode) && stat("/dev/null", &null) == 0 && s->st_rdev == null.st_rdev);
+}
+
+FILE *fcvi_vipl_file(const char *path)
 {
     struct stat is;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    FILE *file = fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode) ? fdopen(fd, "r") : NULL;
-    if (file == NULL && fd >= 0)
+    if (fd < 0)
+        return NULL;
+    FILE *file = NULL;
+    errno = 0;
+    if (fstat(fd, &is) == 0 && is_file(&is))
+        file = fdopen(fd, "r");
+    const int why = errno;
+    if (file == NULL)
         (void)close(fd);
+    errno = why;
     return file;
 }
 
@@ -66,7 +80,7 @@ static int read_file(struct nic *nic, const char *path)
 {
     char line[LINE];
     int vip = VIP_SUCCESS;
-    FILE *file = open_file(path);
+    FILE *file = fcvi_vipl_file(path);
     if (file == NULL)
         return VIP_INVALID_PARAMETER;
     nic->names = calloc(1, sizeof *nic->names); /* not NULL even without a name: see table */

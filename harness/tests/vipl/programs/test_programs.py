@@ -92,17 +92,32 @@ def test_corners_over_fc_vi(edition: str, names: str, corners: Path, tmp_path: P
 def test_a_peer_waits_for_the_process_after_this_one(edition: str, corners: Path, tmp_path: Path, net: Net) -> None:
     """A port that logs out ends no Peer request that was told that nobody waits yet (VI-DG 6.7)."""
     conf = tmp_path / "vipl.conf"
-    conf.write_text(FC.format(more=f"r_a_tov=300 edition={edition}"))
+    conf.write_text(FC.format(more=f"r_a_tov=1000 edition={edition}"))
     env = {**os.environ, "VIPL_CONF": str(conf)}
     with subprocess.Popen(net.words(str(corners), "patient", "nic0", "0"), env=env, stderr=subprocess.PIPE, text=True) as first:
         try:
-            time.sleep(1)  # its Peer waits by then; ports that come up at one moment are not what is asked here
             for name in ("visits", "patient"):
                 done = net.run(str(corners), name, "nic1", "1", env={"VIPL_CONF": str(conf)})
                 assert done.returncode == 0 and (name == "patient" or first.poll() is None), done
             assert first.wait(60) == 0, first.communicate()
         finally:
             first.kill()
+
+
+@pytest.mark.parametrize("edition", ["2007", pytest.param("rev1", marks=pytest.mark.nightly)])
+def test_a_nic_that_opens_after_the_request_is_found(edition: str, corners: Path, tmp_path: Path, net: Net) -> None:
+    """A file that shortens R_A_TOV alone: the address is asked for again before the search ends."""
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(FC.format(more=f"r_a_tov=1000 edition={edition}"))
+    env = {**os.environ, "VIPL_CONF": str(conf)}
+    words = [net.words(str(corners), *w) for w in (("visits", "nic1", "1"), ("patient", "nic0", "0"))]
+    with subprocess.Popen(words[0], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as early:
+        assert early.stdout is not None and early.stdout.readline() == "open\n"
+        time.sleep(0.05)  # its request has gone out
+        with subprocess.Popen(words[1], env=env) as late:
+            said = early.communicate(timeout=60)
+            late.kill()
+        assert early.returncode == 0, said
 
 
 def test_a_family_over_vitcp(corners: Path, tmp_path: Path) -> None:
@@ -153,7 +168,8 @@ BAD = {
     "a member that is none": ("nic0", "nic0 wire=vitcp:127.0.0.1:29799 colour=red", "VIP_ERROR_RESOURCE", "'colour'"),
     "an address that is none": ("nic0", "nodea address=here", "VIP_ERROR_RESOURCE", ":1: 'here' is no address"),
     "a wire that is none": ("nic0", "nic0 wire=ib:port1", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
-    "a folder in place of the file": ("nic0", "a folder", "VIP_ERROR_RESOURCE", "Is a directory"),
+    "a folder in place of the file": ("nic0", "a folder", "VIP_ERROR_RESOURCE", "it is no file"),
+    "a FIFO in place of the file": ("nic0", "a FIFO", "VIP_ERROR_RESOURCE", "it is no file"),
     "no wire": ("nic0", "nic0 class=3", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
     "two definitions": ("nic0", "nic0 wire=fcoe:a\nnic0 wire=fcoe:b", "VIP_ERROR_RESOURCE", ":2: 'nic0' has been defined before"),
     "a line without end": ("nic0", "# " + "x" * 5000 + "\nnic0 wire=fcoe:a", "VIP_ERROR_RESOURCE", ":1: the line is longer than"),
@@ -169,6 +185,8 @@ def test_what_cannot_be_opened(case: str, tmp_path: Path) -> None:
     conf, source, out = tmp_path / "vipl.conf", tmp_path / "open.c", tmp_path / "open"
     if text == "a folder":
         conf.mkdir()
+    elif text == "a FIFO":
+        os.mkfifo(conf)
     else:
         conf.write_text(text + "\n")
     source.write_text("#include <vipl.h>\nint main(int c, char **v) { VIP_NIC_HANDLE n; (void)c;\n"

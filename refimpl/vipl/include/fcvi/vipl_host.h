@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -117,6 +118,10 @@ int fcvi_vipl_turn(const char *device);
  * other side of what is done (VI-ARCH 6.3.1.2). No handler runs: a turn is due afterwards. Returns 0; -1 when
  * there is no such device. */
 int fcvi_vipl_settle(const char *device);
+
+/** A file, to be read in a call of the program's, or NULL and errno. What may keep its reader waiting, as a
+ * FIFO or a terminal, is none: then errno is 0. /dev/null is an empty one. */
+FILE *fcvi_vipl_file(const char *path);
 
 enum fcvi_vipl_opened {
     FCVI_VIPL_IS_THERE, /* it was given to fcvi_vipl_attach */
