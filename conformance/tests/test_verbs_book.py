@@ -252,6 +252,19 @@ FAULTS = [
     ("event-not-for-second-qp", "VERBS-8.2.5-09", "VERBS.75/two-qps"),
     ("srq-limit-zero-ignored", "VERBS-6.3.8-03", "VERBS.53/zero"),
     ("resize-tells-old-entries", "VERBS-8.2.5-03", "VERBS.4/up"),
+    ("solicited-not-for-send-errors", "VERBS-8.2.5-07", "VERBS.74/send-error"),
+    ("poll-disarms", "VERBS-8.2.5-04", "VERBS.21/empty"),
+    ("freed-window-ties-qp", "VERBS-6.1.4-06", "VERBS.66/qp-freed"),
+    ("window-read-needs-local-write", "VERBS-7.10.2-13", "VERBS.37/read-only"),
+    ("fence-not-for-unsignaled-reads", "VERBS-8.2.2.2-02", "VERBS.44/quiet"),
+    ("zero-length-checked-sink", "VERBS-7.6.3-06", "VERBS.26/read"),
+    ("send-inv-needs-both-rights", "VERBS-7.8-06", "VERBS.67/read-right"),
+    ("send-inv-before-payload", "VERBS-8.2.2.1-01", "VERBS.67/own-buffer"),
+    ("pd-freed-with-invalid-mr", "VERBS-5.2.2-03", "VERBS.68/region-pd-kept"),
+    ("second-stream-keeps-rights", "VERBS-7.6.3-01", "VERBS.30/second-stream"),
+    ("invalid-region-loses-pd", "VERBS-7.3.2.3-05", "VERBS.70/invalid"),
+    ("query-qp-old-ord", "VERBS-6.1.3-02", "VERBS.90/told"),
+    ("refused-move-to-error-moves", "VERBS-6.1.3-04", "VERBS.8/legal-move"),
 ]
 
 

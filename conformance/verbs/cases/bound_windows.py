@@ -337,7 +337,7 @@ def under_way(t: Verbs, p: Pair, mem: Mem, made: Bound, row: str, word: str, sto
 
 @verbs(66, "What a window holds", "5.2.2-04 6.1.4-05..06 7.9-08..09 7.10.4-04 8.3.1-04", applies=MW, errata="B43 B64", variants=[
     *product(each("what", ["pd"]), each("state", ["new", "bound", "invalid"])),
-    *each("what", ["region", "qp"], {"qp": IWARP})])  # fmt: skip
+    *each("what", ["region", "qp", "qp-freed"], {"qp": IWARP, "qp-freed": IWARP})])  # fmt: skip
 def holds(t: Verbs) -> None:
     """Its PD, and while it is bound its region and its QP, are not taken away and go on; afterwards they are."""
     what = t.params["what"]
@@ -349,7 +349,10 @@ def holds(t: Verbs) -> None:
     mw, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
     view = seen(mem, made.rkey, mem.va)
     allowed(t, p, "write", view, "7.10.2-01")
-    if what == "region":
+    if what == "qp-freed":
+        t.require(mw.deallocate(), "7.9-07", "deallocating a bound window", REFUSED, OK)
+        success(t, "6.1.4-06", "destroying a QP whose bound window was deallocated", p.b.destroy())
+    elif what == "region":
         if not refused(t, "7.9-08", "deregistering a region with a bound window", mem.deregister()):
             mem.watched = False
             return

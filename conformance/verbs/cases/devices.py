@@ -260,7 +260,7 @@ def fills_larger(t: Verbs, p: Pair, asked: int) -> None:
 
 
 @verbs(90, "ORD and IRD that are changed", "6.1.3-02 6.2.2.1-02 6.5-02 6.5-06..09", errata="B28", applies=CM,
-       variants=each("what", ["idle", "less", "more", "beyond", "outstanding"]))  # fmt: skip
+       variants=each("what", ["idle", "less", "more", "beyond", "outstanding", "told"]))  # fmt: skip
 def read_limits(t: Verbs) -> None:
     """Reads go on by the new values, or by the old ones where the change was refused; other QPs do not notice."""
     need_read(t)
@@ -293,6 +293,13 @@ def read_limits(t: Verbs) -> None:
         alive(t)
         return
     call = p.a.change(max_rd_atomic=1)
+    if what == "told":
+        now = (p.a.query().result().get("attributes") or {}).get("max_rd_atomic")
+        same = not returned(call) or not isinstance(now, int) or now == 1
+        t.require(same, "6.1.3-02", "max_rd_atomic that the query tells after a change to 1", now, 1)
+        reads(t, p, 4, "6.1.3-02")
+        alive(t)
+        return
     if what == "less":
         if returned(call):
             reads(t, p, 4, "6.1.3-02")

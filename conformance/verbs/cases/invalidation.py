@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from conformance.verbs.cases.bound_windows import BOTH, under_way
-from conformance.verbs.cases.objects import success
+from conformance.verbs.cases.objects import refused, success
+from conformance.verbs.cases.registering import in_domain
 from conformance.verbs.cases.remote import OPS, access, allowed, denied
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.cases.windows import bound, region, seen
@@ -14,16 +15,18 @@ from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import BIND, INVALIDATE, LOCAL, SUCCESS
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, MW_BIND, OK, REFUSED, Mem, Pair, alive, flushed, good, has_read, need_read, nodes, pair, receives,
+    ALL, LOCAL_WRITE, MW_BIND, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, flushed, good, has_read,
+    need_read, nodes, pair, receives,
 )  # fmt: skip
 from conformance.verbs.steps.windows import bind, invalidate, kind, window
 
 
 @verbs(67, "Send with Invalidate", "7.2.1-05 7.4.2-10 7.8-02 7.8-06..07 7.10.4-01 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
        applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64 B65 B106", variants=each("what", [
-           "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region", "other-qp", "zero"],
+           "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region", "other-qp", "zero",
+           "read-right", "write-right", "own-buffer"],
            {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW, "other-qp": f"{IWARP} and {MW}",
-            "zero": IWARP}))  # fmt: skip
+            "zero": IWARP, "read-right": IWARP, "write-right": IWARP, "own-buffer": IWARP}))  # fmt: skip
 def by_the_peer(t: Verbs) -> None:
     """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
     what = t.params["what"]
@@ -40,6 +43,10 @@ def by_the_peer(t: Verbs) -> None:
         flags = got.wc.flags if got.wc else frozenset()
         t.require("WITH_INV" not in flags, "9.3.2.1-05", "the flags in the WC of a plain Send", sorted(flags), "no WITH_INV")
         alive(t, p)
+        return
+    if what in _ONE_RIGHT:
+        one_right(t, p, what)
+        alive(t)
         return
     mem, rkey = target(t, p, what)
     if rkey is None:
@@ -78,6 +85,27 @@ def by_the_peer(t: Verbs) -> None:
         elif what == "other-qp":
             allowed(t, bound_by, "write", seen(mem, rkey, mem.va), "7.10.4-01")
     alive(t)
+
+
+_ONE_RIGHT = {"read-right": [LOCAL_WRITE, REMOTE_READ], "write-right": [LOCAL_WRITE, REMOTE_WRITE], "own-buffer": ALL}
+
+
+def one_right(t: Verbs, p: Pair, what: str) -> None:
+    """A region with one of the remote rights is invalidated as well; and the one that the Receive itself lies in, behind it."""
+    mem = nodes(t)[1].mem(4096, access=_ONE_RIGHT[what])
+    sink = mem if what == "own-buffer" else p.mb
+    got = p.b.recv(sink.sge(0, 64))
+    p.ma.pattern(13, 0, 64)
+    made = p.a.post([{"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 64)], "invalidate": mem.rkey}], must=False)
+    if not t.require(made.whole, "9.3.1.1-02", "a post of a Send with Invalidate", made.said, OK):
+        return
+    t.reap([got, *made.wrs])
+    row, of = ("8.2.2.1-01", "its own buffer") if what == "own-buffer" else ("7.8-06", f"a region with one remote right ({what})")
+    words = f"the Receive of a Send that invalidates {of}"
+    if not t.require(got.good, row, words, got.status, SUCCESS) or got.wc is None:
+        return
+    t.require("WITH_INV" in got.wc.flags, row, f"the flags of {words}", sorted(got.wc.flags), "WITH_INV")
+    t.require(sink.wrong(13, 0, 64) == 0, "8.2.2.1-01", "the payload at the WC of its Receive", "wrong", "that of the Send")
 
 
 def target(t: Verbs, p: Pair, what: str) -> tuple[Mem, Optional[int]]:
@@ -145,7 +173,7 @@ def still(t: Verbs, mem: Mem) -> None:
        "8.3.2-07 8.3.2-09..10",
        applies=f"{MW} and local_inv", errata="B54 B64 B65 B68 B100 B103 B106", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
-           *product(each("what", ["region"]), each("op", ["send", "write", "read", "deregister", "bind"])),
+           *product(each("what", ["region"]), each("op", ["send", "write", "read", "deregister", "bind", "pd-kept"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "region-pd",
                           "other-qp", "other-pd", "rebind", "list", "fence", "fence-region", "fence-source", "loop"],
                  {"loop": MT, "other-qp": IWARP, "zero": IWARP, "fence-source": IWARP})])  # fmt: skip
@@ -273,13 +301,23 @@ def region_key(t: Verbs, p: Pair) -> None:
 
 def invalid_region(t: Verbs, use: str) -> None:
     """A region that is Invalid gives no access at either end and takes no window, and can be deregistered."""
-    p, other = pair(t), nodes(t)[1]
-    mem = other.mem(256, access=(*ALL, MW_BIND))
+    other = nodes(t)[1]
+    pd = other.pd_new() if use == "pd-kept" else other.pd
+    p = pair(t) if use != "pd-kept" else in_domain(t, pd)
+    mem = other.mem(256, access=(*ALL, MW_BIND), pd=pd)
     allowed(t, p, "write", mem, "7.4-02")
     wr = invalidate(p.b, mem.rkey)
     if wr is None or not wr.good:
         t.skip("regions are not invalidated by a WR (B106)")
-    if use == "deregister":
+    if use == "pd-kept":
+        success(t, "6.1.4-07", "destroying the QP", p.b.destroy())
+        p.mb.guarded()
+        p.mb.watched = mem.watched = False
+        success(t, "7.9-01", "deregistering a region that is Valid", p.mb.deregister())
+        if refused(t, "5.2.2-03", "deallocating a PD with a region that is Invalid", other.call("DeallocatePd", pd=pd)):
+            success(t, "7.9-07", "deregistering a region that is Invalid", mem.deregister())
+            success(t, "5.2.2-06", "deallocating a PD whose regions are gone", other.call("DeallocatePd", pd=pd))
+    elif use == "deregister":
         success(t, "7.9-07", "deregistering a region that is Invalid", mem.deregister())
         mem.watched = False
     elif use in OPS:

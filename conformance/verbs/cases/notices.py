@@ -15,9 +15,14 @@ from conformance.verbs.steps.session import (
 
 
 @verbs(74, "Armed for solicited completions", "8.2.5-05..08", errata="B39 B40 B106",
-       variants=each("what", ["solicited", "error", "plain", "invalidate"], {"invalidate": "send_with_inv"}))  # fmt: skip
+       variants=each("what", ["solicited", "error", "plain", "invalidate", "send-error"],
+                     {"invalidate": "send_with_inv"}))  # fmt: skip
 def solicited(t: Verbs) -> None:
     """A solicited Send and an error raise the event. A plain success need not, and one event too many harms nobody."""
+    if t.params["what"] == "send-error":
+        send_error(t)
+        alive(t)
+        return
     _, other = nodes(t)
     handler = other.handler()
     p = armed_pair(t, handler)
@@ -58,6 +63,26 @@ def solicited(t: Verbs) -> None:
         seen = event_of(other, handler, t.bound_us)
         t.require(seen == cq.cq, "8.2.5-07", "the event of a completion in error", seen, f"cq {cq.cq}")
     alive(t)
+
+
+def send_error(t: Verbs) -> None:
+    """The error of a Send, at the CQ of a send queue."""
+    one, other = nodes(t)
+    handler = one.handler()
+    cq = one.cq(64, handler)
+    a, b = one.qp(send_cq=cq), other.qp()
+    p = Pair(a, b, one.mem(1024), other.mem(1024))
+    b.idle()
+    first = b.recv(p.mb.sge(0, 8))
+    connect(a, b)
+    start(p, first)
+    arm(t, cq, True)
+    made = a.post([{"opcode": "SEND", "sges": [unknown(t, p.ma)]}], must=False)
+    if not made.wrs:
+        t.lack("a Send with an unknown STag is refused at once, so that no error begins (B54)")
+    seen = event_of(one, handler, t.bound_us)
+    t.require(seen == cq.cq, "8.2.5-07", "the event of a Send that completed in error", seen, f"cq {cq.cq}")
+    t.reap(made.wrs)
 
 
 _KINDS = ["receive", "send", "write", "read"]

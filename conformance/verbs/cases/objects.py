@@ -358,7 +358,7 @@ def states(t: Verbs) -> None:
 
 
 @verbs(8, "Modify QP with one bad attribute", "6.1.3-01 6.1.3-04 8.3.1-01",
-       variants=[Variant("missing", {"what": "missing"}, IB), Variant("illegal", {"what": "illegal"})])  # fmt: skip
+       variants=[Variant("missing", {"what": "missing"}, IB), *each("what", ["illegal", "legal-move"])])  # fmt: skip
 def bad_attribute(t: Verbs) -> None:
     """What a call refuses it refuses whole: none of its attributes takes effect."""
     one, other = nodes(t)
@@ -370,6 +370,15 @@ def bad_attribute(t: Verbs) -> None:
         alive(t)
         return
     p = pair(t)
+    if t.params["what"] == "legal-move":
+        most = one.attr("max_qp_init_rd_atom")
+        if not 0 < most < 255:  # it is told in 8 bits
+            t.skip(f"max_qp_init_rd_atom is {most}")
+        if returned(p.a.modify(state="ERR", max_rd_atomic=most + 1)):
+            t.skip("a move to Error does not look at ORD, so that nothing is refused")
+        message(p, 64, 8, row="6.1.3-04")
+        alive(t)
+        return
     write(t, p, "6.1.3-04", "a Write before")
     call = p.a.modify(state="INIT", access=[], port_num=1, pkey_index=0)
     if returned(call):

@@ -272,16 +272,16 @@ def local_rights(t: Verbs) -> None:
 
 
 @verbs(26, "Length zero and an STag that is wrong", "7.6.3-06 8.1.3.2-04", errata="B33 B67",
-       variants=each("what", ["send", "recv", "write", "send-alone", "write-remote", "read-remote"]))  # fmt: skip
+       variants=each("what", ["send", "recv", "write", "read", "send-alone", "write-remote", "read-remote"]))  # fmt: skip
 def nothing_to_check(t: Verbs) -> None:
     """Nothing of an element of length zero is checked, neither at its own end nor at the other."""
     what = t.params["what"]
-    if what == "read-remote" and not has_read(t):
+    if what in ("read", "read-remote") and not has_read(t):
         t.skip("the device has no RDMA Read")
     p = pair(t, sq_sges=2, rq_sges=2)
     none = {**unknown(t, p.ma), "length": 0}
     p.ma.pattern(3, 0, LENGTH)
-    row = "7.6.3-06" if what.endswith("remote") else "8.1.3.2-04"
+    row = "7.6.3-06" if what.endswith("remote") or what == "read" else "8.1.3.2-04"
     if what in ("send", "recv"):
         extra = {**unknown(t, p.mb), "length": 0}
         got = p.b.recv(*[p.mb.sge(0, LENGTH), *([extra] if what == "recv" else [])])
@@ -293,8 +293,8 @@ def nothing_to_check(t: Verbs) -> None:
             first = p.a.send(none)
             good([first, got], row, "a Send of length zero from an unknown STag")
             got = p.b.recv(p.mb.sge(0, LENGTH))
-        elif what == "write":
-            first = p.a.write(p.mb.remote(0), none)
+        elif what in ("write", "read"):
+            first = (p.a.write if what == "write" else p.a.read)(p.mb.remote(0), none)
         elif what == "write-remote":
             first = p.a.write(remote, p.ma.sge(0, 0))
         else:

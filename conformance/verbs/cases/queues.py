@@ -41,14 +41,22 @@ def send(p: Pair, count: int = 1) -> list[Wr]:
 
 
 @verbs(21, "Poll, arm, poll", "8.2.5-01 8.2.5-03..04 8.2.5-12", errata="B40 B41",
-       variants=[*each("what", ["next", "once", "waiting"]), Variant("race", {"what": "race"}, MT)])  # fmt: skip
+       variants=[*each("what", ["next", "once", "waiting", "empty"]), Variant("race", {"what": "race"}, MT)])  # fmt: skip
 def poll_arm_poll(t: Verbs) -> None:
     """The next entry raises one event; entries that were there raise none (iWARP); whoever polls, arms and polls misses nothing."""
     _, other = nodes(t)
     handler = other.handler()
     p = armed_pair(t, handler, sq_size=32, rq_size=32)
     what, cq = t.params["what"], p.b.recv_cq
-    if what in ("next", "once"):
+    if what == "empty":
+        arm(t, cq)
+        t.require(not cq.poll(), "8.2.5-04", "WCs of a CQ to which nothing came", "some", "none")
+        wrs = send(p)
+        seen = event_of(other, handler, t.bound_us)
+        for row in ("8.2.5-04", "8.2.5-12"):
+            t.require(seen == cq.cq, row, "the event of a CQ that was polled in vain behind its arming", seen, f"cq {cq.cq}")
+        good(wrs, "6.2.2-04", "a message")
+    elif what in ("next", "once"):
         arm(t, cq)
         wrs = send(p, 1 if what == "next" else 10)
         seen = event_of(other, handler, t.bound_us)

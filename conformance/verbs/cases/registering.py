@@ -15,6 +15,7 @@ from conformance.verbs.cases.windows import bound, region, seen
 from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import LOCAL, REFUSED_IB, REFUSED_IWARP
+from conformance.verbs.steps.windows import invalidate
 from conformance.verbs.steps.session import (
     ALL, LOCAL_WRITE, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Node, Pair, alive, connect, good, has_read, hex64, nodes, pair,
     returned, said, start,
@@ -57,8 +58,8 @@ def must(t: Verbs, call: Call, what: str) -> None:
 
 @verbs(70, "Regions that are registered anew", "7.3.2.3-01..05 7.3.2.3-07..10", errata="B34 B53 B54 B61", variants=[
     *each("what", ["access", "domain", "translation", "shorter", "everything", "failed", "window", "often", "loop", "posted",
-                   "domain-local"],
-          {"failed": IWARP, "window": MW, "loop": MT})])  # fmt: skip
+                   "domain-local", "invalid"],
+          {"failed": IWARP, "window": MW, "loop": MT, "invalid": "local_inv"})])  # fmt: skip
 def reregister(t: Verbs) -> None:
     """What the call names is changed and what it does not name stays; the old place and the old STag serve no more."""
     what = t.params["what"]
@@ -68,8 +69,9 @@ def reregister(t: Verbs) -> None:
         with_window(t)
         alive(t)
         return
-    if what in ("posted", "domain-local"):
-        (posted_before if what == "posted" else at_its_own_end)(t)
+    alone = {"posted": posted_before, "domain-local": at_its_own_end, "invalid": from_invalid}
+    if what in alone:
+        alone[what](t)
         alive(t)
         return
     mem = other.mem(4096)
@@ -133,6 +135,17 @@ def posted_before(t: Verbs) -> None:
     t.require(got.status in LOCAL, "7.3.2.3-08", what, got.status, " or ".join(sorted(LOCAL)))
     sender(t, sent.wrs)
     t.require(mem.untouched(), "7.3.2.3-08", f"the memory of {what}", "changed", "as it was")
+
+
+def from_invalid(t: Verbs) -> None:
+    """A region that is Invalid serves again, in the PD that it kept, when it is reregistered with the memory that it had."""
+    p, mem = pair(t), nodes(t)[1].mem(4096)
+    wr = invalidate(p.b, mem.rkey)
+    if wr is None or not wr.good:
+        t.skip("regions are not invalidated by a WR (B106)")
+    call = again(mem, ["TRANSLATION", "ACCESS"], mem=mem.mem, offset=mem.offset, length=mem.length, access=list(ALL))
+    must(t, call, "reregistering a region that is Invalid")
+    allowed(t, p, "write", mem, "7.3.2.3-05")
 
 
 def at_its_own_end(t: Verbs) -> None:

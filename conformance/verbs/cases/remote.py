@@ -11,12 +11,12 @@ from fcvi.engine.case import Variant
 
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.steps.account import Wr
-from conformance.verbs.steps.declare import IWARP, MW, each, product, verbs
+from conformance.verbs.steps.declare import CM, IWARP, MW, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import FLUSHED, LOCAL, REFUSED_IB, REFUSED_IWARP, SINK, SUCCESS
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, ending, flushed, good, heard, message, moved, need_read,
-    nodes, pair, receives, returned, said, unused_key,
+    ALL, LOCAL_WRITE, OK, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, connect, ending, flushed, good, heard, message, moved,
+    need_read, nodes, pair, receives, returned, said, start, to_idle, unused_key,
 )  # fmt: skip
 
 LENGTH = 64
@@ -92,10 +92,15 @@ def denied(t: Verbs, p: Pair, op: str, remote: Mapping[str, Any], rows: str, wha
 
 @verbs(30, "Rights of the QP and of the region", "6.2.2-04 7.4.2-02..07 7.6.3-01 8.1.2.2-05..06 8.3.3-12..13",
        errata="B44 B53 B62",
-       variants=product(each("op", list(OPS)), each("qp", {"qp-on": True, "qp-off": False}),
-                        each("region", {"mr-on": True, "mr-off": False})))  # fmt: skip
+       variants=[*product(each("op", list(OPS)), each("qp", {"qp-on": True, "qp-off": False}),
+                          each("region", {"mr-on": True, "mr-off": False})),
+                 Variant("second-stream", {"op": "write", "qp": None}, CM)])  # fmt: skip
 def rights(t: Verbs) -> None:
     """Only where both permit it are bytes moved; where one does not the target is told (iWARP), or the initiator (IB)."""
+    if t.params["qp"] is None:
+        second_stream(t)
+        alive(t)
+        return
     op, of_qp, of_region = t.params["op"], t.params["qp"], t.params["region"]
     if op == "read":
         need_read(t)
@@ -116,6 +121,28 @@ def rights(t: Verbs) -> None:
         denied(t, p, op, target.remote(0), "7.6.3-01 8.1.2.2-05 8.1.2.2-06", what,
                event="8.3.3-13" if op == "write" else "8.3.3-12", ib="8.1.2.2-06")  # fmt: skip
     alive(t)
+
+
+def second_stream(t: Verbs) -> None:
+    """A QP whose first stream had all rights, and its second has not: what the first had counts for nothing."""
+    (one, other), only = nodes(t), [REMOTE_READ]
+    fresh = pair(t, ends=(other, one), access=only)
+    told = (fresh.a.query().result().get("attributes") or {}).get("qp_access_flags")
+    if not isinstance(told, list) or {REMOTE_READ, REMOTE_WRITE} & set(map(str, told)) != set(only):
+        t.skip("the rights of a QP cannot be chosen with its stream (B62)")
+    p = pair(t)
+    allowed(t, p, "write", p.mb, "6.2.2-04")
+    p.b.flush()
+    if not to_idle(t, p.b):
+        t.lack("the QP does not come back to Idle, which VERBS.14 judges")
+    p.b.send_cq.empty()
+    p.b.recv_cq.empty()
+    q = Pair(one.qp(), p.b, p.ma, p.mb)
+    q.a.idle()
+    first = q.a.recv(q.ma.sge(0, 8))
+    connect(q.b, q.a, access=only)
+    start(q.back(), first)
+    denied(t, q, "write", q.mb.remote(0), "7.6.3-01 8.1.2.2-05", "a Write to a QP whose stream before this one permitted it")
 
 
 _REMOTE = {

@@ -49,7 +49,7 @@ def seen(mem: Mem, rkey: int, va: int) -> Mem:
 @verbs(37, "Binds, and the rights of window and region", "7.10.2-05..06 7.10.2-08 7.10.2-10..13 7.10.6.2-01 8.3.2-09", applies=MW,
        errata="B12 B30 B31 B54 B65", variants=[
            *product(each("what", ["rights"]), each("window", _RIGHTS), each("op", ["write", "read"])),
-           *each("what", ["zero-based", "zero-region", "no-local-write", "no-remote-rights", "region-ignored"],
+           *each("what", ["zero-based", "zero-region", "no-local-write", "read-only", "no-remote-rights", "region-ignored"],
                  {"zero-region": IWARP})])  # fmt: skip
 def binds(t: Verbs) -> None:
     """A window has rights of its own, within what the region's local rights bear; the region's remote rights count for nothing."""
@@ -75,6 +75,17 @@ def binds(t: Verbs) -> None:
         else:
             part = seen(mem, made.rkey, -512)
             allowed(t, p, "write", part, "7.10.2-05", 512)
+    elif what == "read-only":
+        need_read(t)
+        one = nodes(t)[1]
+        raw = one.raw(4096)
+        call = one.register_call(raw, 0, 4096, access=(MW_BIND,))
+        if not returned(call):
+            t.skip(f"no region without local write can have windows: {said(call)}")
+        va = int(call.text("va"), 16)
+        mem = Mem(one, raw, 0, 4096, call.integer("mr"), call.integer("lkey"), call.integer("rkey"), va, 0x5A, False)
+        _, made = bound(t, p, mem, (REMOTE_READ,), "7.10.2-13", "a window with remote read on a region without local write")
+        allowed(t, p, "read", seen(mem, made.rkey, mem.va), "7.10.2-13")
     elif what == "no-local-write":
         one = nodes(t)[1]
         call = one.register_call(one.raw(4096), 0, 4096, access=(MW_BIND,))

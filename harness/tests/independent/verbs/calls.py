@@ -86,6 +86,8 @@ class Calls(CqCalls, QpCalls, MemoryCalls, SrqCalls, CmCalls):
         fault = self.model.fault or ""
         if fault.startswith("pd-freed-with-"):
             users = [held for held in users if held.kind != fault[14:]]
+        if fault == "pd-freed-with-invalid-mr":
+            users = [held for held in users if held.kind != "mr" or held.valid]
         if users:
             if fault == "pd-refusal-kills":
                 pd.users = -1

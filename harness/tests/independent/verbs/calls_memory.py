@@ -92,6 +92,8 @@ class MemoryCalls(Caller):
             if fault == "window-lingers" and held.valid:
                 return
             stags.take(held)
+            if fault == "freed-window-ties-qp" and held.qp:
+                held.qp.tied = True
             if fault != "window-gone-holds":
                 held.loose()
             return

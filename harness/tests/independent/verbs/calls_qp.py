@@ -87,9 +87,10 @@ class QpCalls(Caller):
         if fault == "query-qp-cap-wrong":
             cap["sq_size"] += 1
         send, receive = (qp.recv_cq, qp.send_cq) if fault == "query-qp-cqs-swapped" else (qp.send_cq, qp.recv_cq)
+        told_ord = qp.conn.ord if fault == "query-qp-old-ord" and qp.conn else qp.ord + (fault == "query-qp-ord-wrong")
         access = qp.access | (LOCAL_WRITE if model.choose.access_told == "more" else 0)
         return {"state": state, "cap": cap,
-                "attributes": {"qp_access_flags": spell(access, RIGHTS), "max_rd_atomic": qp.ord + (fault == "query-qp-ord-wrong"),
+                "attributes": {"qp_access_flags": spell(access, RIGHTS), "max_rd_atomic": told_ord,
                                "max_dest_rd_atomic": qp.ird,
                                "cur_qp_state": state},
                 "send_cq": model.number_of(send), "recv_cq": model.number_of(receive), "srq": model.number_of(qp.srq),
@@ -112,6 +113,8 @@ class QpCalls(Caller):
         before = qp.state
         if state is None and self.model.flavour == "iwarp" and self.model.choose.next_state == "required":
             raise Refused(EINVAL)
+        if fault == "refused-move-to-error-moves" and state == "ERR" and before == "RTS":
+            qp.stop("rst")
         self._attributes_right(qp, numbers, access)
         if state is not None:
             self._move(qp, before, state, numbers, access)
@@ -266,7 +269,7 @@ class QpCalls(Caller):
         qp: Qp = self._thing(params, "qp", Qp)
         fault = self.model.fault
         tied = [held for held in self.model.objects.values() if isinstance(held, Window) and held.qp is qp]
-        if tied and self.model.flavour == "iwarp" and fault != "qp-destroyed-with-window":
+        if qp.tied or tied and self.model.flavour == "iwarp" and fault != "qp-destroyed-with-window":
             raise Refused(EBUSY)
         if (fault == "qp-busy-not-destroyed" and (qp.sq.items or qp.rq.items)) or (
                 fault == "qp-in-error-not-destroyed" and qp.state == "ERR"):

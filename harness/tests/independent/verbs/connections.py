@@ -314,6 +314,11 @@ def _usable(qp: "Qp", ord_: int, ird: int) -> None:
         raise Refused(EINVAL)
 
 
+def _rights(qp: "Qp", access: int) -> int:
+    """The rights of a new stream; what the QP had in the one before counts for nothing."""
+    return access | qp.access if qp.model.fault == "second-stream-keeps-rights" else access
+
+
 def connect(qp: "Qp", address: str, port: int, wish: Tuple[int, int], private: bytes, access: int) -> Conn:
     """rdma_connect."""
     _usable(qp, *wish)
@@ -333,7 +338,7 @@ def connect(qp: "Qp", address: str, port: int, wish: Tuple[int, int], private: b
             conn.result = ("REJECTED", ECONNREFUSED, b"")
             return conn
         conn = Conn(qp, SocketPipe(model, sock), True, wish)
-    qp.conn, qp.access = conn, access
+    qp.conn, qp.access = conn, _rights(qp, access)
     if model.flavour == "ib":
         qp.state = "INIT"
     conn.send(("req", wish[0], wish[1], private))
@@ -350,7 +355,7 @@ def accept(request: Request, qp: "Qp", wish: Tuple[int, int], private: bytes, ac
     conn = Conn(qp, request.pipe, False, (min(wish[0], request.ord, most), wish[1]))
     if qp.model.fault == "ord-granted-more":
         conn.ord += 1
-    qp.conn, qp.access = conn, access
+    qp.conn, qp.access = conn, _rights(qp, access)
     conn.begin("RTS" if qp.model.flavour == "iwarp" else "RTR")
     conn.up = qp.model.flavour == "iwarp"
     conn.send(("rep", wish[0], wish[1], private))

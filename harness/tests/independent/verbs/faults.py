@@ -350,6 +350,20 @@ FAULTS: List[Fault] = [
     Fault("query-qp-ord-wrong", "VERBS-9.2.5.1-03", BOTH, "Query QP tells one Read more"),
     Fault("refused-qp-holds-cq", "VERBS-9.2.5.1-01", BOTH, "a refused Create QP keeps its CQ in use"),
     Fault("refused-post-takes-room", "VERBS-8.3.1-01", BOTH, "a refused WR takes room of its queue"),
+    Fault("solicited-not-for-send-errors", "VERBS-8.2.5-07", BOTH, "armed for solicited, errors of the Send Queue make no event"),
+    Fault("poll-disarms", "VERBS-8.2.5-04", BOTH, "polling an empty CQ undoes its arming", ("VERBS-8.2.5-12",)),
+    Fault("freed-window-ties-qp", "VERBS-6.1.4-06", IWARP, "a bound window that was deallocated still holds its QP"),
+    Fault("window-read-needs-local-write", "VERBS-7.10.2-13", BOTH, "a window for Reads needs local write in its region"),
+    Fault("fence-not-for-unsignaled-reads", "VERBS-8.2.2.2-02", BOTH, "a fenced WR overtakes a Read that is not signaled"),
+    Fault("zero-length-checked-sink", "VERBS-7.6.3-06", BOTH, "the sink of an empty Read is checked"),
+    Fault("send-inv-needs-both-rights", "VERBS-7.8-06", IWARP, "a peer can only invalidate what has both remote rights"),
+    Fault("send-inv-before-payload", "VERBS-8.2.2.1-01", IWARP, "the peer's invalidation happens before its payload is placed"),
+    Fault("pd-freed-with-invalid-mr", "VERBS-5.2.2-03", IWARP, "Deallocate PD succeeds while a region that is Invalid has it"),
+    Fault("second-stream-keeps-rights", "VERBS-7.6.3-01", BOTH, "a QP keeps the rights of the stream that it had before",
+          ("VERBS-8.1.2.2-05",)),
+    Fault("invalid-region-loses-pd", "VERBS-7.3.2.3-05", IWARP, "a region that is invalidated forgets its PD"),
+    Fault("query-qp-old-ord", "VERBS-6.1.3-02", IWARP, "Query QP tells the ORD that was there before Modify QP"),
+    Fault("refused-move-to-error-moves", "VERBS-6.1.3-04", BOTH, "a refused move to Error ends the stream"),
 ]
 
 
@@ -360,7 +374,7 @@ NEEDS: Dict[str, str] = {
     "ord-ignored": "irrq=late", "ord-stall-for-ever": "irrq=late", "ord-limits-posts": "irrq=late",
     "read-completes-early": "irrq=late",
     "local-fence-for-reads": "sources=late", "fence-not-for-invalidations": "irrq=late",
-    "fence-not-for-solicited": "irrq=late",
+    "fence-not-for-solicited": "irrq=late", "fence-not-for-unsignaled-reads": "irrq=late",
     "reuse-keeps-reads": "irrq=late",
     "read-fence-ignored": "irrq=late", "op-status-other": "bad_opcode=wc",
     "local-fence-ignored": "irrq=late", "writes-complete-first": "irrq=late", "bad-close-silent": "irrq=late",
@@ -368,7 +382,10 @@ NEEDS: Dict[str, str] = {
 
 #: No check of this room looks for these: cases of the book do (conformance/tests/test_verbs_book.py).
 BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keeps-length", "fence-not-for-solicited",
-               "event-not-for-second-qp", "srq-limit-zero-ignored", "resize-tells-old-entries")
+               "event-not-for-second-qp", "srq-limit-zero-ignored", "resize-tells-old-entries", "solicited-not-for-send-errors",
+               "poll-disarms", "freed-window-ties-qp", "window-read-needs-local-write", "fence-not-for-unsignaled-reads",
+               "zero-length-checked-sink", "send-inv-needs-both-rights", "send-inv-before-payload", "pd-freed-with-invalid-mr",
+               "second-stream-keeps-rights", "invalid-region-loses-pd", "query-qp-old-ord", "refused-move-to-error-moves")
 
 
 def names() -> List[str]:

@@ -286,6 +286,8 @@ class Stags:
         rights = bind["access"] & ANY_REMOTE
         if not rights:
             return "rights"
+        if fault == "window-read-needs-local-write" and not region.rights & LOCAL_WRITE:
+            return "rights"
         if rights & REMOTE_WRITE and not region.rights & LOCAL_WRITE and fault != "bind-write-without-local-write":
             return "rights"
         addr, length = bind["addr"], bind["length"]
@@ -363,6 +365,8 @@ class Stags:
     def _remote_right(self, qp: "Qp", rights: int) -> bool:
         if self.model.fault == "send-inv-local-rights":
             return True
+        if self.model.fault == "send-inv-needs-both-rights" and rights & ANY_REMOTE != ANY_REMOTE:
+            return False
         return bool(rights & ANY_REMOTE and qp.access & ANY_REMOTE)
 
     def invalidate(self, qp: "Qp", key: int) -> None:
@@ -374,6 +378,8 @@ class Stags:
             target.pd = qp.pd
         elif target is not None:
             target.valid = False
+            if fault == "invalid-region-loses-pd":
+                target.pd = type(qp.pd)(qp.context)
             if fault == "invalidate-takes-overlapping":
                 for other in list(self.local.values()):
                     if isinstance(other, Region) and other.memory is target.memory:

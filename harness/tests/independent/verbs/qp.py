@@ -59,7 +59,7 @@ class Qp:
         self.late_source: Optional[Wqe] = None  # whose source is still to be read
         self.destroyed = False
         self.late: List[Any] = []
-        self.worn = False
+        self.worn = self.tied = False
         self.last: Optional[bytes] = None  # of a Send of this stream, and of the one before, for a fault
         self.old: Optional[bytes] = None
 

@@ -193,6 +193,8 @@ class Cq:
                 wakes = True
             elif fault == "solicited-not-for-errors":
                 wakes = cqe.wakes and cqe.status == "SUCCESS"
+            elif fault == "solicited-not-for-send-errors":
+                wakes = cqe.wakes and cqe.opcode == "RECV"
             elif fault == "solicited-not-for-messages":
                 wakes = cqe.status != "SUCCESS"
             if not wakes:
@@ -242,6 +244,8 @@ class Cq:
     def poll(self, most: int) -> List[Cqe]:
         """The CQEs at the head."""
         items = self.items
+        if not items and self.model.fault == "poll-disarms":
+            self.armed = ""
         found: List[Cqe] = []
         while items and len(found) < most:
             cqe = items.popleft()

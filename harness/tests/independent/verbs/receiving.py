@@ -150,6 +150,8 @@ def _send(qp: "Qp", what: Message) -> None:
                 _scatter(qp, wqe, data, fault == "too-long-one-byte-over")
             _refuse(qp, what, "receive", "", wqe, status_of(qp, "short"))
             return
+    if key is not None and fault == "send-inv-before-payload" and not qp.device.stags.invalidate_error(qp, key, True):
+        qp.device.stags.invalidate(qp, key)
     wrong = _scatter(qp, wqe, data, fault == "too-long-overruns")
     if wrong:
         _refuse(qp, what, "receive", "", wqe, status_of(qp, "local"))
@@ -392,7 +394,7 @@ def _rresp(qp: "Qp", what: Message) -> None:
         return
     model = qp.model
     fault = model.fault
-    if data:
+    if data or fault == "zero-length-checked-sink":
         target = qp.device.stags.sink(qp, key, addr, len(data))
         if target is None:
             _bad_sink(qp, wqe)

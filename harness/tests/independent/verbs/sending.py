@@ -68,6 +68,8 @@ def _may_start(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> bool:
             return fault == "local-fence-ignored" or wqe is _first_open(qp)
         passes = fault == "read-fence-ignored" or fault == "fence-not-for-invalidations" and wqe.opcode == "SEND_WITH_INV"
         passes = passes or fault == "fence-not-for-solicited" and wqe.solicited
+        if fault == "fence-not-for-unsignaled-reads":
+            passes = not any(item.opcode == "RDMA_READ" and item.signaled for item in qp.inflight)
         return not qp.late_source and (passes or not qp.reads)
     return wqe.opcode in LOCAL or not qp.late_source
 
