@@ -78,7 +78,7 @@ struct capture_artefacts {
 /** How a clock was wrong: so much is added to the time of what a port sent, from a record on. */
 #define CAPTURE_ANYBODY UINT32_MAX
 struct capture_shift {
-    uint32_t s_id; /* N_Port_ID; CAPTURE_ANYBODY */
+    uint32_t s_id; /* N_Port_ID; of TCP a hash of the IP address; CAPTURE_ANYBODY */
     uint64_t from; /* number of a record in the file */
     int64_t us;
 };

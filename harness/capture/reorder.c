@@ -1,5 +1,6 @@
 /* A heap of records by their time, and by their place in the file where times are equal. */
 #include "reorder.h"
+#include "ip.h"
 #include "layers.h"
 
 #include <stdlib.h>
@@ -68,10 +69,24 @@ static uint32_t sender_of_fip(const struct capture_record *r)
     return s_id != 0 ? s_id : CAPTURE_ANYBODY;
 }
 
+/* Of TCP: a hash of its IP address (FNV-1a), above all N_Port_IDs. */
+static uint32_t sender_of_tcp(const struct capture_record *r)
+{
+    struct ip_packet packet;
+    uint32_t hash = 0x811C9DC5u;
+    if (!fcvi_ip_open(r->frame.bytes, r->frame.length, r->whole, &packet))
+        return CAPTURE_ANYBODY;
+    for (unsigned i = 0; i < packet.address_size; i++)
+        hash = (hash ^ packet.from[i]) * 0x01000193u;
+    return hash | 0x80000000u;
+}
+
 static uint32_t sender_of(const struct capture_record *r)
 {
     if (r->kind == CAPTURE_FIP)
         return sender_of_fip(r);
+    if (r->kind == CAPTURE_FOREIGN && r->protocol == CAPTURE_TCP)
+        return sender_of_tcp(r);
     return r->kind <= CAPTURE_CUT && r->frame.length >= 8 ? (uint32_t)fcvi_FC_S_ID(r->frame.bytes)
                                                           : CAPTURE_ANYBODY;
 }

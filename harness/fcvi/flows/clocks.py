@@ -152,7 +152,7 @@ def _is_set_back(entries: list[Entry]) -> bool:
 def _by_time(entries: list[Entry], pairs: list[Pair], lag_us: int) -> bool:
     """Whether the time stamps tell the order, and not the file."""
     in_file = sum(pair.answered.place < pair.asked.place for pair in pairs)
-    behind = _behind(pairs)
+    behind = lagging(pairs)
     in_time = min(sum(p.took_us < 0 for p in pairs),
                   sum(p.took_us + behind.get(p.answered.sender, 0) - behind.get(p.asked.sender, 0) < 0 for p in pairs))  # fmt: skip
     if in_file != in_time:
@@ -230,7 +230,7 @@ def _skews(pairs: list[Pair]) -> Iterator[tuple[int, int, int]]:
         yield asks, answers, max(least + 1, min(middle, back[0])) if back[0] > least else max(least + 1, middle)
 
 
-def _behind(pairs: list[Pair], ends: Optional[dict[int, int]] = None) -> dict[int, int]:
+def lagging(pairs: list[Pair], ends: Optional[dict[int, int]] = None) -> dict[int, int]:
     """The ports whose clocks are behind those of the ports that ask them, which ends gets, and by how much."""
     behind: dict[int, int] = {}
     for asks, answers, us in _skews(pairs):
@@ -241,7 +241,7 @@ def _behind(pairs: list[Pair], ends: Optional[dict[int, int]] = None) -> dict[in
     return behind
 
 
-def _odd(behind: dict[int, int], ends: dict[int, int], entries: list[Entry]) -> dict[int, int]:
+def put_right(behind: dict[int, int], ends: dict[int, int], entries: list[Entry]) -> dict[int, int]:
     """What is added to the clock of each port. Of two clocks that of the further ports stays: where one port of a pair speaks
     beside them and the other beyond them, it is the other that is put right, so that what goes on goes on behind both."""
     spans: dict[int, tuple[int, int]] = {}
@@ -268,8 +268,8 @@ def _odd(behind: dict[int, int], ends: dict[int, int], entries: list[Entry]) -> 
 
 def _two_taps(clocks: Clocks, pairs: list[Pair], entries: list[Entry]) -> None:
     ends: dict[int, int] = {}
-    behind = _behind(pairs, ends)
-    shifts = _odd(behind, ends, entries)
+    behind = lagging(pairs, ends)
+    shifts = put_right(behind, ends, entries)
     for port, us in behind.items():
         early = sum(p.took_us < 0 and (p.asked.sender, p.answered.sender) == (ends[port], port) for p in pairs)
         many = f"{early} answers of {port:06X} stand" if early > 1 else f"1 answer of {port:06X} stands"

@@ -8,6 +8,7 @@ from typing import Any, Iterator
 from fcvi.capture.scan import Order, ScanError
 from fcvi.engine.words import printable
 
+from . import clocks
 from .captured import Streams, profile_of
 from .flows import Seen, connections
 
@@ -121,8 +122,9 @@ def _of_attempts(attempts: list[dict[str, Any]], rows: list[dict[str, Any]], new
     for a in attempts:
         key = (_host(a["caller"]), a["called"], a["refused"])
         # of a refused one the answer is the latest record, and its clock may be another
-        since = a["first_record" if a["refused"] else "last_record"]
-        later = any(_host(row["caller"]) == key[0] and row["called"] == key[1] and row["first_record"] > since for row in rows)
+        since, us = (a["first_record"], a["first_us"]) if a["refused"] else (a["last_record"], a["last_us"])
+        later = any(_host(row["caller"]) == key[0] and row["called"] == key[1]
+                    and _is_later(row, since, us / 1e6) for row in rows)  # fmt: skip
         if a["called"] not in spoken or later or key in told:
             continue
         row = {**a, "connection": -1}
@@ -152,8 +154,13 @@ def _conceded(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
 def _asked_again(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
     """Whether the caller was accepted later: who is early is told No Match, and asks again (4.3)."""
     return any(_host(other["caller"]) == _host(row["caller"]) and other["called"] == row["called"]
-               and other["answer"] == "Connect Accept" and other["first_record"] > row["last_record"]
+               and other["answer"] == "Connect Accept" and _is_later(other, row["last_record"], row["begin"] + row["seconds"])
                for other in rows)  # fmt: skip
+
+
+def _is_later(row: dict[str, Any], record: int, seconds: float) -> bool:
+    """Whether a connection begins behind a record, by its place or by its time: one of the two may be wrong in the file."""
+    return bool(row["first_record"] > record or row["begin"] > seconds)
 
 
 def _of_no_answer(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
@@ -205,14 +212,21 @@ def _of(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) -> Iter
 
 
 def _read(path: str, args: Any) -> tuple[list[dict[str, Any]], Seen]:
-    """The connections of a file, and what else it shows. A file that is not in the order of its times is read in both orders: the
-    one in which more connections are whole is right."""
-    rows, seen = _read_in(path, args, args.reorder * 1000)
-    if seen.late and not args.reorder:
-        other_rows, other_seen = _read_in(path, args, seen.lag_us + 1)
-        if _sound(other_rows, other_seen) > _sound(rows, seen):
+    """The connections of a file, and what else it shows. Two clocks are put right. A file that is not in the order of its times is
+    read in both orders: the one in which more connections are whole is right."""
+    rows, seen = _read_in(path, args, Order(args.reorder * 1000))
+    if args.reorder or not (rows or seen.late):
+        return rows, seen
+    order, said = clocks.look(path, args.limits, args.dumps)
+    tries = [Order(seen.lag_us + 1)] * bool(seen.late) + [order] * bool(order)
+    for further in tries:
+        further.window_us += seen.lag_us * (further is order)
+        other_rows, other_seen = _read_in(path, args, further)
+        if not seen.late or _sound(other_rows, other_seen) > _sound(rows, seen):
+            other_seen.is_sorted = further is not order
+            other_seen.said = said if further is order else []
+            other_seen.lag_us, other_seen.late = seen.lag_us, seen.late
             rows, seen = other_rows, other_seen
-            seen.is_sorted = True
     return rows, seen
 
 
@@ -232,12 +246,12 @@ def _halves(rows: list[dict[str, Any]]) -> int:
     return sum(len(found) == 2 for found in sides.values())
 
 
-def _read_in(path: str, args: Any, window_us: int) -> tuple[list[dict[str, Any]], Seen]:
+def _read_in(path: str, args: Any, order: Order) -> tuple[list[dict[str, Any]], Seen]:
     seen: Seen = Seen()
     rows: list[dict[str, Any]] = []
     try:
         streams = Streams(profile_of(None), connections=True)
-        for row in connections(path, args.limits, streams, Order(window_us), seen, args.dumps):
+        for row in connections(path, args.limits, streams, order, seen, args.dumps):
             rows.append(row)
     except ScanError:
         pass  # it was told of before
@@ -254,6 +268,7 @@ def found_in(files: list[str], args: Any) -> tuple[list[Found], int, list[str]]:
         rows, seen = _read(path, args)
         if seen.is_sorted:
             said.append(f"{printable(path)} is not in the order of its times: connections of VI/TCP are read in that order.")
+        said += [f"{printable(path)}: {line}" for line in seen.said]
         count += len(rows)
         lacking += sum(row["missing"] for row in rows)
         for row in rows:

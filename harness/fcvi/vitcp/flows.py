@@ -51,6 +51,7 @@ class Seen:
     is_sorted = False  # its records were taken in the order of their times
 
     def __init__(self) -> None:
+        self.said: list[str] = []  # of its clocks, a sentence each
         self.attempts: list[dict[str, Any]] = []
 
 
@@ -58,7 +59,7 @@ def attempt_of(path: str, a: Any) -> dict[str, Any]:
     """SYNs without an answering SYN as data."""
     return {
         "file": file_name(path), "caller": _end(a, 0), "called": _end(a, 1), "first_record": a.first_record,
-        "last_record": a.last_record, "last_us": a.last_us, "syns": a.syns, "refused": bool(a.refused),
+        "last_record": a.last_record, "first_us": a.first_us, "last_us": a.last_us, "syns": a.syns, "refused": bool(a.refused),
     }  # fmt: skip
 
 

@@ -362,6 +362,31 @@ def test_a_reset_within_a_read_is_told_whatever_the_clocks_of_two_taps_are(secon
     assert explained(tmp_path / "c.pcap", behind([*frames, (at + 0.001, reset)], seconds))[0] == ["connection-reset"]
 
 
+@pytest.mark.parametrize("seconds", [-86400, -500, -20, -0.9, 0.9, 20, 500, 86400])
+@pytest.mark.parametrize("last", ["nothing", "reset", "repeated"])
+def test_clocks_of_two_taps_change_no_cause(last: str, seconds: float, tmp_path: Path) -> None:
+    """An acknowledgement comes behind what it acknowledges, so they are put right, and that is said."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40))), (1, pdu(NOP, ack=1)), (0, pdu(SEND, 2, bytes(40), flags=0))])
+    at, data = frames[-1]
+    frames += {"nothing": [], "reset": [(at + 0.001, Packet(1, 20, frames[-2][1].sequence + len(frames[-2][1].data), 0))],
+               "repeated": [(at + 0.5 * n, data if n < 6 else Packet(0, 20, data.sequence + len(data.data), 1))
+                            for n in range(1, 7)]}[last]  # fmt: skip
+    causes = {"nothing": [], "reset": ["connection-reset"], "repeated": ["end-silent"]}[last]
+    assert explained(tmp_path / "a.pcap", frames)[0] == causes
+    found, _, said = explained(tmp_path / "b.pcap", behind([(t + 100_000, p) for t, p in frames], seconds))
+    assert found == causes and "two clocks" in said
+
+
+def test_a_clock_that_was_set_is_not_taken_for_two(tmp_path: Path) -> None:
+    """It goes on by a minute, or back, within a connection that lacks nothing."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40))), (1, pdu(NOP, ack=1)), (0, pdu(SEND, 2, bytes(40)))])
+    for by in (-60, 60):
+        for n in range(len(frames)):
+            stepped = [(at + 100 + (by if place >= n else 0), p) for place, (at, p) in enumerate(frames)]
+            causes, status, said = explained(tmp_path / "a.pcap", stepped)
+            assert (causes, status) == ([], 0) and "two clocks" not in said
+
+
 @pytest.mark.parametrize("left_out, causes", [(False, ["closed-early"]), (True, [])])
 def test_bytes_before_a_fin_that_the_capture_lacks_are_no_message_that_is_not_whole(
     left_out: bool, causes: list[str], tmp_path: Path
@@ -383,7 +408,10 @@ def test_a_file_out_of_order_is_read_by_its_times_and_a_cut_one_is_told(tmp_path
     assert explained(tmp_path / "e.pcap", behind(frames))[0] == ["reported-error"]
     reset = Packet(1, 20, frames[-1][1].sequence + len(frames[-1][1].data), 0)
     over = behind([*frames, (frames[-1][0] + 0.001, reset)])  # one direction is over when the other begins
-    assert "has the two directions of 1 connections" in explained(tmp_path / "f.pcap", over)[2]
+    assert explained(tmp_path / "f.pcap", over)[0] == ["reported-error"]
+    assert "has the two directions of 1 connections" in fcvi("explain", "--reorder", "1", str(tmp_path / "f.pcap")).stdout
+    bursts = [f for f in over if not f[1].direction] + [f for f in over if f[1].direction]
+    assert explained(tmp_path / "g.pcap", bursts)[:2] == (["reported-error"], 1)
     write(tmp_path / "d.pcap", [p for _, p in frames], snap=100)
     assert "bytes are missing or cut off" in fcvi("explain", str(tmp_path / "d.pcap")).stdout
 
