@@ -112,6 +112,7 @@ class Parser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """The values that were given; an empty one is refused where it would pass for the option left out."""
+        self._given += action.option_strings[-1:]
         if "" in arg_strings and action.metavar in _PLACES:
             raise argparse.ArgumentError(action, "the name is empty; name a file or a folder")
         if "-" in arg_strings and action.metavar in _PLACES and (action.option_strings or action.metavar in _FOLDERS):
@@ -144,13 +145,16 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does it. The parser of the command that is named is remembered, for what is said of words that it does not
-        know."""
+        know. The namespace gets the options that were given, whatever their values: a default that is typed is a wish as well."""
         Parser.innermost = self
         if not args and self._subparsers is not None:
             self.bare()
         if self._subparsers is not None and args[0].startswith("-") and args[0] not in self._option_string_actions:
             self.refuse(args[:1])
-        return super().parse_known_args(args, namespace)
+        self._given: list[str] = []
+        found, left = super().parse_known_args(args, namespace)
+        found.given = [*getattr(found, "given", []), *self._given]
+        return found, left
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does it; unknown words are told by the command that does not know them."""

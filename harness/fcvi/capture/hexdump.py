@@ -7,6 +7,7 @@ import struct
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, Callable, Iterable, Iterator, Optional
 
+from fcvi.engine.words import refuse
 from . import confined
 from .dump_text import HexError, frames_of_text
 
@@ -38,8 +39,9 @@ def captures_of(paths: Iterable[str], args: Any) -> Iterator[dict[str, str | Exc
 
 @contextmanager
 def standing_in(paths: Iterable[str], args: Any) -> Iterator[dict[str, str | Exception]]:
-    """The same of files that are dumps by --from hex, and nothing of captures. Raises ReaderLost."""
+    """The same of files that are dumps by --from hex, and nothing of captures. Raises ReaderLost, UsageError."""
     if args.form == "capture":
+        refuse(args.given, ("--link",), "a capture says what its frames begin with: it goes with --from hex")
         yield {}
         return
     with captures_of(paths, args) as found:

@@ -40,6 +40,7 @@ class Limits:
 class Wishes:
     """What a command is told about reading captures, when it is told nothing."""
 
+    given: list[str] = []
     limits = Limits()
     no_sandbox = False
     reorder = 0  #: ms: records are taken in the order of their times within so much

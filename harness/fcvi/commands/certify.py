@@ -23,12 +23,15 @@ from typing import Any, Optional
 from fcvi.engine.evidence import load_run
 from fcvi.engine.files import FileError, one_line
 from fcvi.engine.folder import Folder
-from fcvi.engine.words import UsageError, complain, near, told
+from fcvi.engine.words import UsageError, complain, near, refuse, told
 from fcvi.report import certificate, manifest, pdf, verify as verification
 from . import run as run_command
 
 #: What can write certificate.pdf, in the order in which they are asked.
 _PDF_TOOLS = ("weasyprint", "chromium")
+#: The options that have a meaning where nothing is run.
+_TO_VERIFY = ("--key", "--json")
+_TO_SIGN = ("--sign", "--pdf")
 
 
 def add_parser(commands: Any) -> None:
@@ -50,9 +53,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Certify, sign or verify."""
-    astray = _astray(args)
-    if astray:
-        raise UsageError(astray)
+    _refuse_what_changes_nothing(args)
     if args.verify is not None:
         return verify(args)
     if args.action not in (None, "sign"):
@@ -72,8 +73,10 @@ def run(args: argparse.Namespace) -> int:
     status = _can_end(args)
     if status:
         return status
-    if args.resume is not None and _lacks_a_signature_only(args):
-        return _finished(args, args.resume)
+    if args.resume is not None:
+        _refuse_a_plain_run(args.resume)
+        if _lacks_a_signature_only(args):
+            return _finished(args, args.resume)
     args.manifest = None
     status = run_command.run(args)
     if args.manifest is not None:  # else what is in the directory is not of this command
@@ -82,14 +85,15 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _astray(args: argparse.Namespace) -> str:
-    """What goes with --verify alone, or not with it; "" when nothing is out of place."""
+def _refuse_what_changes_nothing(args: argparse.Namespace) -> None:
+    """Raises UsageError for what goes with --verify or sign alone, or not with them."""
+    if args.verify is not None and args.action:
+        raise UsageError(f"--verify runs nothing and signs nothing: leave out {args.action}")
     if args.verify is None:
-        alone = [option for option, given in (("--key", args.key), ("--json", args.json)) if given]
-        return f"{alone[0]}: goes with --verify DIR" if alone else ""
-    beside = {"sign": args.action, "--sign": args.sign, "--pdf": args.pdf, "--resume": args.resume, "--shard": args.shard != (1, 1)}
-    unfit = [option for option, given in beside.items() if given]
-    return f"--verify changes nothing: leave out {unfit[0]}" if unfit else ""
+        refuse(args.given, _TO_VERIFY, "goes with --verify DIR")
+    if args.verify is not None or args.action == "sign":
+        fit = _TO_SIGN if args.verify is None else ("--verify", *_TO_VERIFY)
+        refuse(args.given, set(args.given) - {*fit}, f"{'sign' if args.verify is None else '--verify'} runs nothing: leave it out")
 
 
 def _can_end(args: argparse.Namespace) -> int:
@@ -103,6 +107,16 @@ def _can_end(args: argparse.Namespace) -> int:
         complain(f"--pdf: neither {' nor '.join(_PDF_TOOLS)} is here; install one, or print certificate.html")
         return 3
     return 0
+
+
+def _refuse_a_plain_run(directory: Path) -> None:
+    """Raises UsageError for what would end without a certificate: the run was none of certify."""
+    try:
+        run_of = load_run(directory)
+    except FileError:
+        return  # the run says why
+    if run_of.get("certification") is not True:
+        raise UsageError(f"--resume {directory}: the run was no certification; fcvi run --resume goes on with it")
 
 
 def _lacks_a_signature_only(args: argparse.Namespace) -> bool:

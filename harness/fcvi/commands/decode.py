@@ -41,7 +41,7 @@ from fcvi.engine.output import gone
 from fcvi.engine.paint import PLAIN, Paint, paint_for
 from fcvi.engine.results import Finding
 from fcvi.engine.progress import Progress, wanted
-from fcvi.engine.words import complain, file_name, number, printable
+from fcvi.engine.words import complain, file_name, number, printable, refuse
 from fcvi.fc.requests import Requests
 from fcvi.vitcp import captured
 from fcvi.vitcp import codec as vitcp_codec
@@ -248,6 +248,8 @@ def _misfit(args: argparse.Namespace) -> Optional[str]:
 
 def run(args: argparse.Namespace) -> int:
     """Decode."""
+    if args.form == "capture":
+        refuse(args.given, ("--link",), "a capture says what its frames begin with: it goes with --from hex")
     if misfit := _misfit(args):
         complain(misfit)
         return 2

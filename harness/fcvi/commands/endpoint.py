@@ -21,7 +21,7 @@ from fcvi.dut.door import IDLE_S
 from fcvi.dut.endpoint import How, door, serve_socket, serve_stdio
 from fcvi.engine.files import FileError, read_json
 from fcvi.engine.pixit import pixit_for
-from fcvi.engine.words import complain
+from fcvi.engine.words import complain, refuse
 from fcvi.fc.configuration import base_config
 from .target import book, books, read
 from .values import seconds
@@ -53,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the client, or the operator, ends it."""
     where = read(args.on or "ref", books(args), "--on" if args.on else "the endpoint")
     of_streams, edition = where.book.streams, where.book.edition
+    if args.on is not None:
+        refuse(args.given, ("--clock",), "on a link time is real: leave it out")
     if args.profile is not None and not of_streams:
         complain("--profile: only VI/TCP has profiles; add --book vitcp", "fcvi endpoint")
         return 2

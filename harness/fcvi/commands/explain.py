@@ -87,7 +87,7 @@ def _text(number: int, cause: Cause, table: Table, flows: list[Flow]) -> list[st
 
 def run(args: Any) -> int:
     """Explain."""
-    if args.glossary and (args.files or args.html is not None or args.json):
+    if args.glossary and (args.files or args.given != ["--glossary"]):
         complain("--glossary explains words, and no capture: leave the rest out", "fcvi explain")
         return 2
     if args.glossary:

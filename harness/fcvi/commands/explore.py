@@ -16,16 +16,18 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 from fcvi.explore.program import Outcome, explore_all, scenarios
 from fcvi.explore.report import ladder, pcapng
 from fcvi.engine.files import encoded, write_file
-from fcvi.engine.words import UsageError, complain
+from fcvi.engine.words import UsageError, complain, near, refuse
 from . import place
 from .values import whole
 
-_VITCP_ONLY = {"resets": 2, "cuts": 1}  # options that change nothing on Fibre Channel, and their defaults
+#: Options that change nothing on the other wire.
+_VITCP_ONLY = ("--resets", "--cuts")
+_FC_ONLY = ("--losses", "--duplications", "--reorderings", "--fabric", "--class")
 
 
 def add_parser(commands: Any) -> None:
@@ -39,12 +41,11 @@ def add_parser(commands: Any) -> None:
         ("losses", 2, "So many frames may be lost"),
         ("duplications", 0, "So many frames may arrive twice"),
         ("reorderings", 1, "So many frames may overtake others"),
-        ("resets", _VITCP_ONLY["resets"], "VI/TCP: so many TCP connections may be reset"),
-        ("cuts", _VITCP_ONLY["cuts"], "VI/TCP: so many PDUs may arrive in two pieces"),
+        ("resets", 2, "VI/TCP: so many TCP connections may be reset"),
+        ("cuts", 1, "VI/TCP: so many PDUs may arrive in two pieces"),
         ("races", 0, "So many timers may expire though a frame, a PDU or a call is due"),
     ):
-        told = None if name in _VITCP_ONLY else default  # whether it was given matters
-        p.add_argument(f"--{name}", type=whole(0, 255), default=told, metavar="N", help=f"{words} (default {default}).")
+        p.add_argument(f"--{name}", type=whole(0, 255), default=default, metavar="N", help=f"{words} (default {default}).")
     p.add_argument("--fabric", choices=("out-of-order", "in-order"), default="out-of-order",
                    help="The Fabric delivers frames in this order (default out-of-order).")  # fmt: skip
     p.add_argument("--class", dest="service_class", choices=("2", "3"), default="3", help="Use this class of service.")
@@ -66,7 +67,8 @@ def _settings(args: argparse.Namespace) -> dict[str, object]:
         "duplications": args.duplications,
         "reorderings": args.reorderings,
         "races": args.races,
-        **{name: default if getattr(args, name) is None else getattr(args, name) for name, default in _VITCP_ONLY.items()},
+        "resets": args.resets,
+        "cuts": args.cuts,
         "fabric": args.fabric,
         "class": args.service_class,
         "reduction": int(not args.no_reduction),
@@ -94,21 +96,31 @@ def _write(outcome: Outcome, directory: Path) -> None:
     complain(f"{directory / stem}.pcapng and .txt show the way there")
 
 
+def _refuse_what_changes_nothing(args: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raises UsageError for an option that none of the scenarios heeds."""
+    streams = {name.startswith("vitcp-") for name in names}
+    for options, wire, here in ((_VITCP_ONLY, "VI/TCP", True), (_FC_ONLY, "FC-VI", False)):
+        if here not in streams:
+            refuse(args.given, options, f"none of these scenarios is of {wire}; `fcvi explore --list` shows those that are")
+    if args.fabric == "in-order" and args.reorderings:
+        refuse(args.given, ("--reorderings",), "a Fabric that is in order reorders nothing; leave out --reorderings or --fabric")
+
+
 def run(args: argparse.Namespace) -> int:
     """The command."""
     known = scenarios()
     names = args.scenarios or [scenario.name for scenario in known]
     for name in names:
         if name not in {scenario.name for scenario in known}:
-            raise UsageError(f"no scenario '{name}'; `fcvi explore --list` shows them")
+            offered = near(name, (scenario.name for scenario in known))
+            raise UsageError(f"no scenario '{name}'{offered}; `fcvi explore --list` shows them")
     if args.list:
+        refuse(args.given, set(args.given) - {"--list", "--json"}, "--list explores nothing: leave it out")
         for scenario in known:
             listed = json.dumps({"scenario": scenario.name, "title": scenario.title})
             print(listed if args.json else f"{scenario.name:<26} {scenario.title}")
         return 0
-    for name in _VITCP_ONLY:
-        if getattr(args, name) is not None and not any(scenario.startswith("vitcp-") for scenario in names):
-            raise UsageError(f"--{name}: none of these scenarios is of VI/TCP; `fcvi explore --list` shows those that are")
+    _refuse_what_changes_nothing(args, names)
     place.refuse_what_is_kept("--out", args.out, args.force)
     if not args.json:
         print(f"{'scenario':<26} {'states':>9} {'steps':>9} {'ends':>6} {'depth':>5} {'states/s':>9}  result", flush=True)

@@ -18,7 +18,7 @@ import sys
 from fcvi.capture import confined
 from fcvi.capture.limits import Wishes, add_form, add_options, add_reorder, positive_ms
 from fcvi.capture.scan import EDITIONS, ScanError
-from fcvi.engine.words import complain, printable
+from fcvi.engine.words import complain, printable, refuse
 from fcvi.vitcp import captured
 
 TYPE_CHECKING = False
@@ -279,6 +279,7 @@ def run(args: Any) -> int:
         from fcvi.vitcp import flows as vitcp_flows
 
         return vitcp_flows.run(args)
+    refuse(args.given, ("--tcp-port", "--profile"), "goes with --wire tcp")
     from fcvi.engine.filters import fields_of
     from fcvi.flows.rows import NAMES
 

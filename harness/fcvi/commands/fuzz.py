@@ -33,7 +33,7 @@ from fcvi.engine.record import entries_of
 from fcvi.engine.pixit import Profile, pixit_for
 from fcvi.replay import keep, trace
 from fcvi.engine.catalogue import load_catalogue
-from fcvi.engine.words import complain, printable
+from fcvi.engine.words import complain, printable, refuse
 from . import place
 from .run import Progress, _us
 from .target import book, target
@@ -83,6 +83,10 @@ def add_parser(commands: Any) -> None:
     p.add_argument("--json", action="store_true", help="Print one object for each finding, a line each, then the summary.")
     of_a_device(p)
     p.set_defaults(run=run)
+
+
+#: What a finding that is played again has already.
+_OF_AN_ATTACK = ("--seed", "--batches", "--state", "--seconds", "--findings", "--out", "--force", "--last", "--json")
 
 
 def as_json(found: Broken, transport: Transport) -> dict[str, Any]:
@@ -172,6 +176,12 @@ def run(args: argparse.Namespace) -> int:
     """Attack, tell, and give the exit status."""
     if args.out is not None:
         place.ready("--out", args.out, args.force, ("*/finding.json",))
+    else:
+        refuse(args.given, ("--force",), "goes with --out DIR")
+    if not args.restart_cmd:
+        refuse(args.given, ("--restart-wait",), "goes with --restart-cmd COMMAND")
+    if args.repeat is not None:
+        refuse(args.given, _OF_AN_ATTACK, "--repeat plays the steps of its finding alone: leave it out")
     device = args.target = target(args)
     if device.book.attack is None:
         raise AttachError(f"--dut {device}: {device.book.name} ({device.book.book}) says nothing of what to attack")

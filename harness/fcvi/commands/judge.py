@@ -21,7 +21,7 @@ from fcvi.engine.rejudge import opened, rejudge, strayed
 from fcvi.engine.results import RunReport
 from fcvi.report import certificate_files, derived, text, waive
 from fcvi.engine.runner import exit_status
-from fcvi.engine.words import complain, why
+from fcvi.engine.words import complain, refuse, why
 from . import place
 from .values import cases, own_cases, waivers
 
@@ -34,8 +34,9 @@ def add_parser(commands: Any) -> None:
     p = commands.add_parser("judge", help="Compute the verdicts again from the evidence of a report.", description=__doc__)
     p.add_argument("directory", metavar="DIR", type=Path, help="This is a report directory of fcvi run or certify.")
     p.add_argument("--out", metavar="DIR2", type=place.directory, help="Write all files there, and only compare DIR.")
-    p.add_argument("--json", action="store_true", help="Print the computed report.json.")
-    p.add_argument("--quiet", action="store_true", help="Print no text report.")
+    said = p.add_mutually_exclusive_group()
+    said.add_argument("--json", action="store_true", help="Print the computed report.json.")
+    said.add_argument("--quiet", action="store_true", help="Print no text report.")
     place.force(p)
     cases(p)
     waivers(p)
@@ -46,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
     """Judge."""
     if args.out is not None:
         place.ready("--out", args.out, args.force)
+    else:
+        refuse(args.given, ("--force",), "goes with --out DIR2")
     with open_report(args.directory, f"{FOLDER}/{RUN}") as folder:
         return _judge(args, folder)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from fcvi.engine.files import encoded, read_file, write_file
 from fcvi.engine.protocol import in_force
-from fcvi.engine.words import complain
+from fcvi.engine.words import complain, refuse
 from fcvi.learn.draw import svg
 from fcvi.learn.learner import Learner
 from fcvi.learn.mealy import Mealy, differences
@@ -64,9 +64,11 @@ def run(args: argparse.Namespace) -> int:
     if args.what:
         if len(args.what) != 3 or args.what[0] != "diff":
             return _wrong("name nothing, or: diff A B")
+        refuse(args.given, set(args.given) - {"--most", "--json"}, "diff asks no device: leave it out")
         return _diff(args, Path(args.what[1]), Path(args.what[2]))
     if args.dut is None:
         return _wrong("--dut SPEC names the device; or: fcvi learn diff A B")
+    refuse(args.given, ("--most",), "goes with diff A B")
     return _learn(args)
 
 
@@ -78,6 +80,8 @@ def _wrong(words: str) -> int:
 def _learn(args: argparse.Namespace) -> int:
     if args.out is not None:
         place.ready("--out", args.out, args.force, ("machine.*",))
+    else:
+        refuse(args.given, ("--force",), "goes with --out DIR")
     player = Attachment(target(args), args.rpc_timeout, _us(args.r_a_tov)).player()
     line = Line(args.progress, lambda states, queries: f"{states} states, {queries:,} queries")
     try:

@@ -24,11 +24,12 @@ from fcvi.engine.pics import of_hello
 from fcvi.engine.protocol import put_in_force, registered
 from fcvi.engine.review import review
 from fcvi.engine.target import Target, claimed
-from fcvi.engine.words import complain, told, why
+from fcvi.engine.words import complain, refuse, told, why
 from fcvi.report import certificate, proforma
 from fcvi.report.words import plural
 
 from .place import ready_file
+from .values import seconds
 from .target import book as book_option, named, target
 
 
@@ -38,7 +39,7 @@ def add_parser(commands: Any) -> None:
     actions = p.add_subparsers(metavar="ACTION", required=True)
     n = actions.add_parser("new", help="Write a commented file with every item.", description=__doc__)
     n.add_argument("--dut", metavar="SPEC", help="Fill it with what this device, named as for fcvi run, claims in hello.")
-    n.add_argument("--rpc-timeout", type=float, default=5.0, metavar="S", help="Give up when an answer takes longer (default 5).")
+    n.add_argument("--rpc-timeout", type=seconds, default=5.0, metavar="S", help="Give up when an answer takes longer (default 5).")
     n.add_argument("--out", type=Path, metavar="FILE", help="Write to this file, which must not exist, and not to standard output.")
     book_option(n)
     n.set_defaults(run=new)
@@ -85,7 +86,9 @@ def new(args: argparse.Namespace) -> int:
         ready_file("--out", args.out)
     pics: dict[str, Any] = {"revision": book.edition} if args.asked and book.edition else {}
     whose = ""
-    if args.dut is not None:
+    if args.dut is None:
+        refuse(args.given, ("--rpc-timeout",), "goes with --dut SPEC")
+    else:
         try:
             pics, whose = _claims(target(args), args.rpc_timeout)
         except DutError as error:

@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fcvi.engine.attachment import DutError
+from fcvi.engine.attachment import AttachError, DutError
 from fcvi.engine.jobs import number_of_jobs
 from fcvi.engine.protocol import in_force
 from fcvi.engine.target import parse as parse_target
-from fcvi.engine.words import complain, printable
+from fcvi.engine.words import complain, printable, refuse
 from fcvi.random import against, write
 from fcvi.random.campaign import Attachment, Found, Limits, Tally, search
 from fcvi.random.play import Player
@@ -69,9 +69,16 @@ def _line(args: argparse.Namespace) -> Line:
 def run(args: argparse.Namespace) -> int:
     """Play, tell, and give the exit status."""
     if args.letters:
+        refuse(args.given, set(args.given) - {"--letters"}, "--letters plays nothing: leave it out")
         return _list()
+    if args.word is not None:
+        refuse(args.given, ("--steps", "--seconds", "--findings", "--jobs"), "--word is one word: leave it out")
+    if args.against is not None:
+        refuse(args.given, ("--out", "--force", "--jobs"), "--against prints what differs, in one process: leave it out")
     if args.out is not None:
         place.ready("--out", args.out, args.force, ("*/word.json", "*/frames.toml"))
+    else:
+        refuse(args.given, ("--force",), "goes with --out DIR")
     device = target(args)
     if args.jobs > 1 and not device.repeatable:
         complain(f"--jobs {args.jobs}: {device} is one device; only ref and exec: can be attached again")
@@ -81,7 +88,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         players.append(attachment.player())
         if args.against is not None:
-            players.append(Attachment(parse_target(args.against, option="--against"), args.rpc_timeout, _us(args.r_a_tov)).player())
+            other = Attachment(parse_target(args.against, option="--against"), args.rpc_timeout, _us(args.r_a_tov))
+            try:
+                players.append(other.player())
+            except AttachError as error:
+                raise type(error)(str(error).replace("--dut ", "--against ", 1)) from error
         return _work(args, attachment, players)
     finally:
         for player in players:

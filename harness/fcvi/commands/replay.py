@@ -43,13 +43,16 @@ from fcvi.replay.session import Played, Session, first, wires
 from fcvi.engine.catalogue import load_catalogue
 from fcvi.engine.protocol import judging_by
 from fcvi.engine.target import Target
-from fcvi.engine.words import complain, printable, why
+from fcvi.engine.words import complain, printable, refuse, why
 from fcvi.vitcp.trace import LINE as stream_line
 from . import place
 from .run import _us
 from .target import book, target
 from .values import Device, cases, frames, milliseconds, own_cases, rpc_timeout
 
+#: Options that change nothing where no device is asked.
+_OF_A_DEVICE = {"--dut", "--frames", "--agent", "--side", "--expect", "--edition", "--ignore", "--strict", "--out", "--pics",
+                "--r-a-tov", "--e-d-tov", "--tolerance", "--rpc-timeout"}  # fmt: skip
 _VERDICT_STATUS = {"pass": 0, "not-applicable": 0, "fail": 1, "error": 3, "inconclusive": 4}
 
 
@@ -97,6 +100,10 @@ def run(args: argparse.Namespace) -> int:
     if library and (args.offline or args.keep is not None or args.out is not None or args.expect is not None):
         complain("--offline, --keep, --out and --expect go with one FILE")
         return 2
+    if args.offline:
+        refuse(args.given, _OF_A_DEVICE, "--offline asks no device: leave it out")
+    if args.keep is not None:
+        refuse(args.given, _OF_A_DEVICE - {"--side", "--expect", "--edition"}, "--keep asks no device: leave it out")
     try:
         if args.offline:
             return _offline(args)

@@ -24,7 +24,7 @@ from fcvi.report.commit import commit
 from fcvi.engine.results import Result, RunReport, Verdict
 from fcvi.engine.target import Target
 from fcvi.engine.jobs import number_of_jobs
-from fcvi.engine.words import UsageError, complain, number, printable, why
+from fcvi.engine.words import UsageError, complain, number, printable, refuse, why
 from fcvi.engine.runner import AttachError, RunOptions, SelectionError, exit_status, not_run, run as run_cases
 from . import place, target as target_module
 from .values import DEFAULTS, Device, budget, cases, frames, milliseconds, own_cases, seconds, seed, selection, waivers, whole
@@ -127,6 +127,10 @@ def _us(ms: Optional[int]) -> Optional[int]:
     return None if ms is None else ms * 1000
 
 
+#: What a run that is gone on with has already: given again, it would change nothing.
+_OF_THE_FIRST_RUN = ("--select", "--pics", "--profile", "--shard", "--seed", "--r-a-tov", "--e-d-tov", "--tolerance")
+
+
 class Progress:
     """A bar on a terminal, once the run takes over a second."""
 
@@ -221,6 +225,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--times: leave out --resume, --watch and --record, which are about one run")
     if args.report is None and args.resume is None and args.formats != FORMATS:
         raise UsageError("--formats: names files of a report: add --report DIR")
+    if args.report is None and args.record is None and args.resume is None:
+        refuse(args.given, ("--force",), "goes with --report DIR or --record DIR")
     args.target = target_module.target(args)
     if args.jobs > 1 and args.target.calls_alone:
         complain(f"--dut {args.target} tries one provider, whose NICs two processes would share: --jobs is left aside, and the "
@@ -284,13 +290,12 @@ def _rerun(args: argparse.Namespace) -> bool:
 
 def _opened(args: argparse.Namespace) -> int:
     if args.resume is not None:
-        if args.select is not None or args.pics is not None or args.profile is not None or "evidence" not in args.formats:
-            raise UsageError("--resume goes on with what was selected and declared then: leave out --select, --pics, --profile and "
-                             "--formats")  # fmt: skip
+        refuse(args.given, _OF_THE_FIRST_RUN, "--resume goes on with what was selected, declared and drawn then: leave it out")
+        if "evidence" not in args.formats:
+            raise UsageError("--formats: --resume needs the evidence: name it too, or leave out --formats")
         if not args.resume.is_dir():
             raise UsageError(f"--resume {args.resume}: no report directory")
-        if args.force:
-            raise UsageError("--resume keeps what is there: leave out --force")
+        refuse(args.given, ("--force",), "--resume keeps what is there: leave it out")
         if not args.certification and args.report is not None:
             raise UsageError("--resume writes into the directory that it goes on with: leave out --report")
         args.report = args.resume
@@ -336,8 +341,8 @@ def _judged(args: argparse.Namespace) -> int:
         if given is not None and str(given) != was:
             raise UsageError(f"--resume {args.resume}: the run is of another device than {option} {given}: it says {was!r:.200}")
     complain(f"--resume {args.resume}: the run is complete; it is judged again from its evidence")
-    waivers_of = {"baseline": args.baseline, "quarantine": args.quarantine}
-    return judge.run(argparse.Namespace(directory=args.resume, out=None, json=False, quiet=args.quiet, cases=None, **waivers_of))
+    of_judge = {"given": (), "out": None, "json": False, "quiet": args.quiet, "cases": None}
+    return judge.run(argparse.Namespace(directory=args.resume, baseline=args.baseline, quarantine=args.quarantine, **of_judge))
 
 
 def _run(args: argparse.Namespace, folder: Optional[Folder], waived: waive.Waivers) -> int:

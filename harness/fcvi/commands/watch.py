@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Callable, Optional
 
 from fcvi.engine import interrupt, own_cases
-from fcvi.engine.words import Ending, complain
+from fcvi.engine.words import Ending, UsageError, complain, refuse
 
 _EVERY_S = 0.3
 Times = dict[Path, int]
@@ -57,7 +57,10 @@ def again(args: argparse.Namespace, files: set[Path]) -> Optional[str]:
 def watch(args: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -> int:
     """Run, and again at each change, until the user interrupts it. The status is that of the last run."""
     status, files = 0, set[Path]()
+    refuse(args.given, ("--resume",), "--watch runs anew at each change: leave one out")
     seen = times(watched(args))
+    if not seen:
+        raise UsageError("--watch: no file that the run depends on could change: name --pics, --cases, or a program by exec:PATH")
     while True:
         status = _round(args, files, once)
         complain(f"status {status}; waiting for a change of {len(seen)} files, Ctrl-C ends")

@@ -73,11 +73,14 @@ def claims(path: Path) -> Optional[dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return strict.toml(read_file(path))
+        data = strict.toml(read_file(path))
     except FileError as error:
         raise PicsError(f"--pics {error}") from error
     except ValueError as error:  # of TOML, or a number of thousands of digits
         raise PicsError(f"{path}: not a TOML file: {damage(error)}") from error
+    if not data:  # cut off, or written to no purpose: neither "claims nothing" nor "as hello says" is what it was meant to say
+        raise PicsError(f"{path}: declares nothing; `fcvi pics new` writes a file to begin with")
+    return data
 
 
 def _pics(data: dict[str, Any], where: str) -> Optional[dict[str, Any]]:
@@ -89,7 +92,7 @@ def _pics(data: dict[str, Any], where: str) -> Optional[dict[str, Any]]:
     strange = next((name for name in extra if "pics" in data or isinstance(data[name], (dict, list))), None)
     if strange is not None:
         raise PicsError(f"{where}: no table is called [{strange}]{near(strange, _TABLES)}; the tables are {', '.join(_TABLES)}")
-    if not table and "pics" not in data and any(name in data for name in _TABLES):
+    if not table and "pics" not in data:
         return None
     return pics_module.complete(table, where)
 

@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, Union
+    from typing import Collection, Iterable, Union
 
 
 class Ending(Exception):
@@ -61,6 +61,13 @@ def told(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{printable(error.filename)}: {why(error)}"
     return why(error)
+
+
+def refuse(given: Iterable[str], options: Collection[str], why: str) -> None:
+    """Raises UsageError for the first of these options that was given: where it would change nothing, somebody expects it to."""
+    option = next((option for option in given if option in options), None)
+    if option is not None:
+        raise UsageError(f"{option}: {why}")
 
 
 _LONGEST_WORD = 200  # that may be a name with a mistake in it: each that is known is compared with it

@@ -24,6 +24,7 @@ from . import privileges
 
 _ERROR_SIZE = 512
 _FILES, _FILE_MIB, _KEPT = 4, 16, 64
+_MOST = 1 << 20  # of each
 _READY = b"+"
 
 
@@ -40,9 +41,11 @@ class Ring:
         numbers = {"files": _FILES, "mib": _FILE_MIB, "keep": _KEPT}
         for word in words:
             name, _, value = word.partition("=")
-            found = number(value, 1, 1 << 20)
-            if name not in numbers or found is None:
+            found = number(value, 1, _MOST)
+            if name not in numbers:
                 raise ArgumentTypeError(f"{word[:40]!r} is not files=N, mib=N or keep=N")
+            if found is None:
+                raise ArgumentTypeError(f"{word[:40]!r}: {name} takes a whole number from 1 to {_MOST}")
             numbers[name] = found
         if not path:
             raise ArgumentTypeError("write DIR[,files=N][,mib=N][,keep=N]")

@@ -6,18 +6,12 @@ other formats; what is wrong with the declarations is a suite of its own, so tha
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as Tree
 
 from fcvi.engine.results import Result, RunReport, Verdict
 from . import explain, words
 
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 _NO_DATE = "1970-01-01T00:00:00"
-
-
-def _clean(text: str) -> str:
-    return words.harmless(_UNPRINTABLE.sub("?", text))
 
 
 def _seconds(us: int) -> str:
@@ -39,7 +33,7 @@ def _suite(root: Tree.Element, number: int, name: str, report: RunReport) -> Tre
     } | {f"pics.{item}": str(value).lower() for item, value in report.pics.items()}  # fmt: skip
     known |= {f"profile.{item}": value for item, value in report.pixit.get("profile", {}).items() if item != "text"}
     for key, value in known.items():
-        Tree.SubElement(properties, "property", name=_clean(key), value=_clean(value))
+        Tree.SubElement(properties, "property", name=words.harmless(key), value=words.harmless(value))
     return suite
 
 
@@ -49,8 +43,8 @@ def _ended(suite: Tree.Element, said: list[str], trouble: list[str]) -> None:
     suite.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
-    Tree.SubElement(suite, "system-out").text = _clean("\n".join(said))
-    Tree.SubElement(suite, "system-err").text = _clean("\n".join(trouble))
+    Tree.SubElement(suite, "system-out").text = words.harmless("\n".join(said))
+    Tree.SubElement(suite, "system-err").text = words.harmless("\n".join(trouble))
 
 
 def _case(suite: Tree.Element, report: RunReport, result: Result) -> None:
@@ -60,12 +54,12 @@ def _case(suite: Tree.Element, report: RunReport, result: Result) -> None:
     reason = words.timed(result.reason)
     if waived or result.verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE):
         message = f"{result.verdict.value}: {reason}" + (f" (does not count: {waived})" if waived else "")
-        Tree.SubElement(case, "skipped", message=_clean(message))
+        Tree.SubElement(case, "skipped", message=words.harmless(message))
     elif result.verdict in (Verdict.FAIL, Verdict.ERROR):
         kind = "failure" if result.verdict is Verdict.FAIL else "error"
         message = explain.cause_of(result)[1] if result.verdict is Verdict.FAIL else reason
-        entry = Tree.SubElement(case, kind, message=_clean(message), type=result.broken[0] if result.broken else kind)
-        entry.text = _clean("\n".join([result.title, *explain.explain(report, result).lines()]))
+        entry = Tree.SubElement(case, kind, message=words.harmless(message), type=result.broken[0] if result.broken else kind)
+        entry.text = words.harmless("\n".join([result.title, *explain.explain(report, result).lines()]))
 
 
 def render(report: RunReport) -> bytes:
@@ -77,8 +71,8 @@ def render(report: RunReport) -> bytes:
         _case(suite, report, result)
     if report.error:  # a run that never began must not look like an empty success
         case = Tree.SubElement(suite, "testcase", classname="fcvi", name="run", time=_seconds(0))
-        entry = Tree.SubElement(case, "error", message=_clean(report.error), type="error")
-        entry.text = _clean("\n".join([report.error, *(f"its last words: {line}" for line in report.last_words)]))
+        entry = Tree.SubElement(case, "error", message=words.harmless(report.error), type="error")
+        entry.text = words.harmless("\n".join([report.error, *(f"its last words: {line}" for line in report.last_words)]))
     said = [f"{r.id}: {r.qualifier}: {words.timed(r.reason)}" for r in report.results if r.qualifier]
     _ended(suite, said, [f"{g.title}: {', '.join(r.id for r in g.results)}" for g in explain.groups(report)])
     flaws = report.flaws()
@@ -86,7 +80,7 @@ def render(report: RunReport) -> bytes:
         suite = _suite(root, 1, "fcvi.declarations", report)
         for number, flaw in enumerate(flaws, 1):
             case = Tree.SubElement(suite, "testcase", classname="fcvi.declarations", name=f"flaw {number}", time=_seconds(0))
-            Tree.SubElement(case, "failure", message=_clean(flaw), type="declaration").text = _clean(flaw)
+            Tree.SubElement(case, "failure", message=words.harmless(flaw), type="declaration").text = words.harmless(flaw)
         _ended(suite, [], [])
     Tree.indent(root)
     return bytes(Tree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"

@@ -12,7 +12,7 @@ from _fcvi import ffi, lib
 from fcvi.capture import confined
 from fcvi.capture.limits import Limits
 from fcvi.capture.scan import Order, Scan, ScanError, Watch, source_of
-from fcvi.engine.words import complain, file_name, printable
+from fcvi.engine.words import complain, file_name, printable, refuse
 
 from . import codec
 from .captured import Streams, profile_of
@@ -152,12 +152,15 @@ def _list(args: Any, box: confined.Box) -> int:
     return status
 
 
+_OF_FC = ("--sort", "--filter", "--fields", "--csv", "--openmetrics", "--html", "--ladder", "--interface", "--exporter", "--keep",
+          "--every", "--no-monitor", "--edition", "--r-a-tov")  # fmt: skip
+
+
 def run(args: Any) -> int:
     """List them. 0, or 2 when a capture cannot be read or has none."""
-    wrong = [name for name in ("sort", "filter", "fields", "csv", "openmetrics", "html", "ladder", "interface")
-             if getattr(args, name)]
-    if wrong or not args.files:
-        complain(f"--{wrong[0]} goes without --wire tcp" if wrong else "--wire tcp needs captures", "fcvi flows")
+    refuse(args.given, _OF_FC, "goes without --wire tcp")
+    if not args.files:
+        complain("--wire tcp needs captures", "fcvi flows")
         return 2
     try:
         profile_of(args.profile)

@@ -25,6 +25,7 @@ FILES = {
     "own/broken.py": b"import nothing_of_this_name\n", "kept/report.json": b'{"results": [1]}', "signed/SHA256SUMS.sig": b"x",
     "certified/certificate.json": b"{}", "finding/dead-x-1/finding.json": b"{}", "machine/machine.json": b"{}", "key": b"no key\n",
     "matrix/matrix.html": b"x", "large": b"[" * 70000, "recorded/a.pcapng": b"x", "run/evidence/run.json": b"{}",
+    "good.pcapng": (Path(__file__).parents[3] / "pcaps/regressions/retry-succeeds.pcapng").read_bytes(),
 }  # fmt: skip
 
 #: What is typed (D: the folder of these files), the status, and a word of the line.
@@ -92,7 +93,7 @@ run --select 5.3.2/dut-sever | 2 | did you mean 5.3.2/dut-server
 run --pics /dev/null --select D.R1 | 2 | not a regular file
 run --rerun-failed D/kept --select D.R1 | 2 | selects by itself
 run --dut ref:vitcp --profile D/none.toml | 2 | No such file
-run --resume D/kept --force | 2 | leave out --force
+run --resume D/kept --force | 2 | --force: --resume keeps
 certify --select D.R1 | 2 | unrecognized arguments: --select
 certify --baseline D/kept | 2 | unrecognized arguments: --baseline
 certify sing D/certified | 2 | did you mean sign?
@@ -150,7 +151,7 @@ run --dut tcp:a..b:1 | 2 | no host has such a name
 run --dut tcp:127.0.0.1:1 --select D.R1 | 3 | cannot connect
 run --dut unix:D/none | 3 | unix:
 run --dut exec:/nonexistent/device --select D.R1 | 3 | cannot start it
-run --dut fcoe:nosuchif0 --pics D/empty.toml --select D.R1 | 2 | fcoe:nosuchif0
+run --dut fcoe:nosuchif0 --pics D/item.toml --select D.R1 | 2 | fcoe:nosuchif0
 run --dut api | 2 | --agent
 run --dut verbs | 2 | --agent
 run --profile D/text.txt | 2 | --profile
@@ -196,7 +197,7 @@ run --record D/recorded --select D.R1 | 2 | --force
 run --record D/text.txt --select D.R1 | 2 | name a directory
 run --resume D/none | 2 | no report directory
 run --resume D/finding | 2 | cannot read it
-run --resume D/kept --select D.R1 | 2 | leave out --select
+run --resume D/kept --select D.R1 | 2 | --select: --resume goes on
 run --step --jobs 2 | 2 | leave out --jobs
 run --against exce:x | 2 | did you mean exec?
 run --against fcoe:x | 2 | two devices of FC-VI at one link
@@ -214,7 +215,7 @@ run --report D/run/evidence | 2 | holds the evidence of a report
 run --cases D/none --watch | 2 | no such folder
 run --against ref --select D.R1 | 2 | tag:far-side alone
 certify --key D/key | 2 | goes with --verify
-certify --verify D/certified --sign D/key | 2 | leave out --sign
+certify --verify D/certified --sign D/key | 2 | --sign: --verify runs nothing
 certify --shard 1/2 | 2 | a certification runs every case
 certify --cases D/own | 2 | the cases of the suite alone
 certify --sign D/none --report D/new | 2 | cannot read it
@@ -291,6 +292,88 @@ run --budget step-mb=١ | 2 | step-mb
 run --report D/text.txt/r --select D.R1 | 2 | is no directory
 run --dut tcp::4000 --select D.R1 | 2 | names no host
 certify sign D/certified --sign D/key | 2 | its SHA256SUMS
+judge D/run --force | 2 | --force: goes with --out
+judge D/run --json --quiet | 2 | not allowed with argument --json
+judge D/run D/run | 2 | unrecognized arguments
+judge D/run/evidence | 2 | cannot read it
+replay --offline D/good.pcapng --dut exec:/none | 2 | --dut: --offline asks no device
+replay --offline D/good.pcapng --r-a-tov 5 | 2 | --r-a-tov: --offline asks no device
+replay --offline D/good.pcapng | 2 | no recorded case
+replay --keep D/new D/good.pcapng --strict | 2 | --strict: --keep asks no device
+replay D/good.pcapng D/good.pcapng --keep D/new | 2 | go with one FILE
+replay D/good.pcapng --edition 1999 | 2 | none of auto, 2007, rev1
+replay D/good.pcapng --expect D/none.toml | 2 | cannot read it
+pics new --rpc-timeout 3 | 2 | --rpc-timeout: goes with --dut
+pics new --rpc-timeout -1 --dut ref | 2 | between 0 and 3600
+pics new --book nothing | 2 | no such book
+pics check D/empty.toml | 2 | declares nothing
+pics check D/good.pcapng | 2 | not a TOML file
+run --pics D/empty.toml | 2 | declares nothing
+decode --link frame D/good.pcapng | 2 | --link: a capture says
+decode --frames 9999 D/good.pcapng | 2 | none of them from 9999 on
+decode --frames 0 D/good.pcapng | 2 | is no range
+decode --fields fc.nope D/good.pcapng | 2 | no name that is known
+decode --fields= D/good.pcapng | 2 | column 1
+decode --family vitcp D/good.pcapng | 2 | no PDU of VI/TCP
+decode --json --summary D/good.pcapng | 2 | not allowed with argument --json
+decode --limits fish=3 D/good.pcapng | 2 | is no limit
+decode --tcp-port 70000 D/good.pcapng | 2 | a port from 1 to 65535
+decode --profile D/word.toml D/good.pcapng | 2 | D/word.toml
+lint --link frame D/good.pcapng | 2 | goes with --from hex
+lint --keep D/new,files=0 -i lo | 2 | files takes a whole number from 1
+lint --keep D/new,fils=2 -i lo | 2 | is not files=N
+lint --trust most D/good.pcapng | 2 | must be of all
+lint --wire fc D/good.pcapng | 2 | none of tcp
+lint -i lo --ring | 2 | -i goes without
+lint --ring --jobs 2 - D/good.pcapng | 2 | stands alone
+flows --link frame D/good.pcapng | 2 | goes with --from hex
+flows --tcp-port 4000 D/good.pcapng | 2 | --tcp-port: goes with --wire tcp
+flows --profile D/none.toml D/good.pcapng | 2 | --profile: goes with --wire tcp
+flows --wire tcp --exporter 9999 D/good.pcapng | 2 | --exporter: goes without --wire tcp
+flows --wire tcp --edition rev1 D/good.pcapng | 2 | --edition: goes without --wire tcp
+flows --wire tcp --no-monitor D/good.pcapng | 2 | --no-monitor: goes without --wire tcp
+flows --ladder 2 D/good.pcapng | 2 | goes with --html
+flows --exporter x -i lo | 2 | is not [ADDRESS:]PORT
+explain --link frame D/good.pcapng | 2 | goes with --from hex
+explain --glossary --r-a-tov 5 | 2 | leave the rest out
+explain --limits cpu=-1 D/good.pcapng | 2 | is no limit
+fuzz --dut ref --restart-wait 5 | 2 | goes with --restart-cmd
+fuzz --dut ref --repeat D/none --seed 3 | 2 | --seed: --repeat plays
+fuzz --dut ref --force | 2 | --force: goes with --out
+fuzz --dut api | 2 | nothing of what to attack
+random --letters --dut exec:/none | 2 | --dut: --letters plays nothing
+random --word x --steps 5 | 2 | --steps: --word is one word
+random --against exec:/none/here | 3 | --against exec:/none/here: cannot start it
+random --against ref --jobs 2 | 2 | --jobs: --against prints
+random --force | 2 | --force: goes with --out
+random --jobs 2 --dut tcp:127.0.0.1:1 | 2 | is one device
+learn diff D/none D/none --dut ref | 2 | --dut: diff asks no device
+learn --dut ref --most 3 | 2 | --most: goes with diff
+learn --dut ref --letters nope | 2 | no letter that can be played
+learn --dut ref --settings nope | 2 | no setting of this device
+explore --list --losses 1 | 2 | --losses: --list explores nothing
+explore reconect | 2 | did you mean reconnect?
+explore vitcp-peer --losses 2 | 2 | none of these scenarios is of FC-VI
+explore vitcp-peer --class 3 | 2 | none of these scenarios is of FC-VI
+explore peer --fabric in-order --reorderings 2 | 2 | reorders nothing
+run --watch --select D.R1 | 2 | no file that the run depends on
+run --watch --resume D/run | 2 | leave one out
+run --force --select D.R1 | 2 | --force: goes with --report
+run --resume D/run --seed 4 | 2 | --seed: --resume goes on
+run --resume D/run --formats json | 2 | needs the evidence
+run --dut vitcp:127.0.0.1:1,off=x | 2 | is no option
+run --dut fcoe:lo,role=enode,role=fabric | 2 | is given twice
+certify --verify D/certified --dut exec:x | 2 | --dut: --verify runs nothing
+certify --verify D/certified --quiet | 2 | --quiet: --verify runs nothing
+certify sign D/certified --sign D/key --seed 3 | 2 | --seed: sign runs nothing
+certify sign D/certified --verify D/certified | 2 | leave out sign
+endpoint --on fcoe:lo --control unix:D/c --clock virtual | 2 | --clock: on a link time is real
+endpoint --control unix:D/c | 2 | takes --control or --config
+endpoint --on fcoe:lo --config D/list.json | 2 | not an object
+dut check exec:true --timeout 0 | 2 | between 0 and 3600
+new-case 5.3.2 --id ../x | 2 | letters, digits
+show --diff 2007 2007 | 2 | no such pair
+list --book fcvi --wire tcp | 2 | leave one out
 """.strip().splitlines()]  # fmt: skip
 
 
@@ -312,8 +395,8 @@ def typed(*words: str) -> tuple[int, str, str]:
     return status, out.getvalue(), err.getvalue()
 
 
-def test_there_are_a_hundred() -> None:
-    assert len(MISTAKES) >= 100 and len({line for line, _, _ in MISTAKES}) == len(MISTAKES)
+def test_none_is_there_twice() -> None:
+    assert len(MISTAKES) >= 320 and len({line for line, _, _ in MISTAKES}) == len(MISTAKES)
 
 
 @pytest.mark.parametrize("line, status, word", MISTAKES, ids=[line for line, _, _ in MISTAKES])
@@ -352,6 +435,14 @@ def test_a_report_is_replaced_with_force_and_what_is_signed_never(tmp_path: Path
     assert json.loads((place / "report.json").read_text())["seed"] == 2
     (place / "SHA256SUMS.sig").write_text("of a laboratory")
     assert typed(*run, "--force")[0] == 2 and (place / "SHA256SUMS.sig").read_text() == "of a laboratory"
+
+
+def test_a_run_is_not_gone_on_with_as_a_certification(tmp_path: Path) -> None:
+    """It would end with status 0 and no certificate."""
+    place = str(tmp_path / "r")
+    assert typed("run", "--quiet", "--select", "D.R1", "--report", place)[0] == 0
+    status, out, err = typed("certify", "--resume", place)
+    assert (status, out) == (2, "") and "was no certification; fcvi run --resume goes on with it" in err
 
 
 def test_a_path_over_a_directory_that_is_not_there_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

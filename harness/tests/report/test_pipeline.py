@@ -19,7 +19,7 @@ from conformance import register_all
 from fcvi.arguments import parser
 from fcvi.cli import main
 from fcvi.engine.results import NOT_TRIED, Result, RunReport, Verdict
-from fcvi.report import explain
+from fcvi.report import explain, junit
 
 from ..conftest import ROOT, fcvi
 from .html_check import Page
@@ -95,6 +95,13 @@ def test_junit_is_valid(which: str, schema: str, request: pytest.FixtureRequest)
     done = subprocess.run(["xmllint", "--noout", "--schema", str(SCHEMAS / f"junit-{schema}.xsd"), str(file)],
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr[:2000]
+
+
+def test_junit_shows_what_xml_has_no_character_for() -> None:
+    results = [Result("a", "", Verdict.ERROR, "\0 \x1b \ud800 \uffff \U0001f600")]
+    report = RunReport("0", "0" * 64, "ref", "x", "1", {}, {}, 1, results)
+    error = Tree.fromstring(junit.render(report)).find(".//error")
+    assert error is not None and error.get("message") == "\\x00 \\x1b \\ud800 \\uffff \U0001f600"
 
 
 def test_every_format_counts_alike(failing: Path) -> None:
