@@ -337,6 +337,7 @@ BOOKS: dict[str, Book] = {
     for book in (
         WireBook(FCVI, Wire(
             RefDut, BrokenPort, lambda kind: HEADER_FIELDS, tuple(codec.IUS), fields_of_2007, _by_hand_2007, _bank_2007,
+            turns=True,
         )),
         WireBook(REV1, Wire(
             lambda: RefDut("ref", "rev1"), lambda: BrokenPort("rev1"), lambda kind: HEADER_FIELDS, tuple(codec.IUS_REV1),

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .faulty import Fault, FaultyDut, drop, put
-
-
-def _untrue_attributes(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
-    """The originator is told of another level than that of the far side's VI."""
-    told = result.get("RemoteViAttribs")
-    if not isinstance(told, dict):
-        return result
-    return {**result, "RemoteViAttribs": {**told, "ReliabilityLevel": "VIP_SERVICE_UNRELIABLE"}}
-
+from .faulty import Fault, drop, put
 
 FAULTS = [
     Fault("far-message-not-heard", "5.2.far/unreliable/send/dut-client/class3/in-order", "FCVI-4.2-16", into={"SEND_RQST"}),
@@ -24,7 +13,5 @@ FAULTS = [
     Fault("far-retry-missing", "C.5.far/dut-client/rqst", "FCVI-6.8.1-01", out={"CONNECT_RQST": drop(2)}),
     Fault("far-disconnect-not-heard", "D.2.far/dut-client/far-first", "FCVI-8.2-d3", into={"DISCONNECT_RQST"}),
     Fault("far-ids-go-on", "D.2.far/dut-client/dut-first", "FCVI-5.9.6-03", out={"SEND_RQST": put("DH", "FCVI_MSG_ID", 2, 2)}),
-    Fault("far-attributes-untrue", "5.2.far/reliable-delivery/send/dut-client/class3/in-order", "FCVI-6.9.3-06",
-          results={"VipConnectRequest": _untrue_attributes}),
     Fault("far-farp-missing", "7.5.far/point-to-point", "FCVI-6.8.1-01", out={"FARP_REQ": drop()}),
 ]  # fmt: skip

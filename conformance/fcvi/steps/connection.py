@@ -560,9 +560,10 @@ def send_rqst(
 
 def check_told(t: Scenario, call: Call, requirement: str) -> None:
     """RemoteViAttribs are those that the other end has put on the wire; both ends of the variant have the same ones."""
-    told, required = call.result().get("RemoteViAttribs"), vi_attributes(t)
+    told = call.table("RemoteViAttribs") if isinstance(call.result().get("RemoteViAttribs"), dict) else {}
+    required = vi_attributes(t)
     for name in ("ReliabilityLevel", "MaxTransferSize", "EnableRdmaWrite", "EnableRdmaRead"):
-        seen = told.get(name) if isinstance(told, dict) else None
+        seen = told.get(name)
         if seen is not None:
             t.require(seen == required[name], requirement, f"{name} in RemoteViAttribs", seen, required[name])
 
