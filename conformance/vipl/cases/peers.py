@@ -80,7 +80,23 @@ def peer_done(t: Calls) -> None:
         meet(vi, other), meet(peer, one)
         for v in (vi, peer):
             t.codes("G3.3-05", "VipConnectPeerDone of the next request", outcome(t, v, "G3.3-05", 5 * t.settle_us), OK)
+        _ended(t, one, other)
     alive(t)
+
+
+def _ended(t: Calls, one: Node, other: Node) -> None:
+    """A request that ended by its time, or by VipDisconnect, meets nobody who comes later."""
+    for row, ends in (("G3.3.6-04", "its time"), ("G3.3.5-06", "VipDisconnect")):
+        vi, late = one.vi(best_level(one)), other.vi(best_level(one))
+        meet(vi, other, 300_000 if ends == "its time" else 5_000_000)
+        if ends == "its time":
+            outcome(t, vi, row, 300_000 + 2 * t.late_us)
+        else:
+            vi.disconnect()
+        meet(late, one, 300_000)
+        code = outcome(t, late, row, 300_000 + 2 * t.late_us)
+        t.codes(row, f"a peer that comes when a request has ended by {ends}", code, f"{TIMEOUT} {NO_MATCH}")
+        t.require(vi.state() == IDLE, row, f"the state of a VI whose request has ended by {ends}", vi.state(), IDLE)
 
 
 @vipl("C27", "PeerDone and PeerWait without a request", "G3.3.7-05", errata="A32", applies="peer_to_peer")
@@ -181,4 +197,10 @@ def crosswise(t: Calls) -> None:
     t.codes("G3.3-05", "VipConnectPeerRequest", code, OK)
     t.codes("G3.3.8-01", "VipConnectPeerWait", ended(t, waiting, "G3.3.8-01", 5 * t.settle_us), OK)
     t.codes("G6.7-02", "VipConnectPeerDone of the other", outcome(t, peer, "G6.7-02", 5 * t.settle_us), OK)
+    near = one.vi(level)
+    meet(near, other, 600_000)
+    meet(stranger, one, 600_000, f"{_D[:-2]}53")
+    for v in (near, stranger):
+        code = outcome(t, v, "G6.7-02", 600_000 + 2 * t.late_us)
+        t.codes("G6.7-02", "peers whose discriminators differ in the last byte", code, f"{TIMEOUT} {NO_MATCH}")
     alive(t)

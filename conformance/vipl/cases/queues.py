@@ -10,7 +10,7 @@ from conformance.vipl.cases.connecting import GRAIN_US, ended, timed
 from conformance.vipl.steps.declare import UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
-    BAD, DESC_ERROR, ERROR, FLUSHED, NOT_DONE, OK, RESOURCE, TIMEOUT, Node, Pair, Vi, alive, best_level,
+    BAD, DESC_ERROR, ERROR, FLUSHED, NOT_DONE, OK, RESOURCE, TIMEOUT, Mem, Node, Pair, Vi, alive, best_level,
     connect, need_read, nodes, null, pair, stale,
 )  # fmt: skip
 
@@ -51,15 +51,18 @@ def empty(t: Calls) -> None:
     row = {"SendDone": "G3.5.2-03", "SendWait": "G3.5.3-03", "RecvDone": "G3.5.5-02", "RecvWait": "G3.5.6-02",
            "SendNotify": "G3.5.9-07", "RecvNotify": "G3.5.10-03"}[queue + call]  # fmt: skip
     other = {} if t.has_descriptor_error else {NOT_DONE: "A04", TIMEOUT: "A04"}
-    if call == "Notify":
-        has_notify(t, one, f"Vip{queue}Notify")
-        t.codes(row, f"Vip{queue}Notify on an empty queue", notify(vi, queue, 5), DESC_ERROR)
-        t.wait(t.quiet_us)
-        t.require(not by_context(t, 5), row, "its handler", by_context(t, 5), "not called")
-    else:
-        got = vi.done(queue) if call == "Done" else vi.wait(queue, 400_000)
-        t.codes(row, f"Vip{queue}{call} on an empty queue", got.code, DESC_ERROR, other)
-        t.require(got.ptr is None, row, "its Descriptor", got, "NULL")
+    for what in ("an empty queue", "an empty queue beside one that is not"):
+        if what.endswith("not"):
+            (vi.recv if queue == "Send" else vi.send)(one.mem(64).part())
+        if call == "Notify":
+            has_notify(t, one, f"Vip{queue}Notify")
+            t.codes(row, f"Vip{queue}Notify on {what}", notify(vi, queue, 5), DESC_ERROR)
+            t.wait(t.quiet_us)
+            t.require(not by_context(t, 5), row, "its handler", by_context(t, 5), "not called")
+        else:
+            got = vi.done(queue) if call == "Done" else vi.wait(queue, 400_000)
+            t.codes(row, f"Vip{queue}{call} on {what}", got.code, DESC_ERROR, other)
+            t.require(got.ptr is None, row, "its Descriptor", got, "NULL")
     alive(t)
 
 
@@ -244,7 +247,20 @@ def cq_calls(t: Calls) -> None:
             stale(t, row, method, one.code(method, cq=gone, **params))
     if "VipCQNotify" not in missing:
         t.codes("G3.5.11-04", "VipCQNotify with NULL as handler", one.code("VipCQNotify", cq=cq, Handler=False), BAD)
+    _without_limit(t, one, cq, vi, peer, mem, back)
     alive(t)
+
+
+def _without_limit(t: Calls, one: Node, cq: int, vi: Vi, peer: Vi, mem: Mem, back: Mem) -> None:
+    """A Wait without a limit blocks until there is an entry."""
+    waiting = one.start("VipCQWait", cq=cq, Timeout=None)
+    t.wait(1_500_000)
+    t.require(not waiting.done, "G3.5.8-01", "VipCQWait without limit before an entry", "returned", "blocks")
+    vi.recv(mem.part(0, 64))
+    peer.send(back.part())
+    peer.reap("Send")
+    t.codes("G3.5.8-01", "VipCQWait without limit", ended(t, waiting, "G3.5.8-01", 2 * t.settle_us), OK)
+    vi.reap("Recv")
 
 
 @vipl("C42", "VipDestroyCQ", "G3.5.7-05 G3.6.2-01", errata="A51")
@@ -642,13 +658,16 @@ def notify_destroyed(t: Calls) -> None:
 
 
 @vipl("N6", "VipCQNotify", "G3.5.11-01 G3.5.11-02 G3.5.11-04", errata="A46",
-      variants=[Variant("before", {"when": "before"}), Variant("after", {"when": "after"})])  # fmt: skip
+      variants=[Variant(when, {"when": when}) for when in ("before", "after", "oldest")])  # fmt: skip
 def cq_notify(t: Calls) -> None:
     """The handler gets VI and queue of the oldest entry, or of the next; one registration, one entry, the first registration the
     first; the Descriptor stays."""
     one, other = nodes(t)
     has_notify(t, one, "VipCQNotify")
     level, cq = best_level(one), one.cq(8)
+    if t.params["when"] == "oldest":
+        _notified_of_the_oldest(t, one, other, level, cq)
+        return
     vi, peer, mem, back = one.vi(level, recv_cq=cq), other.vi(level), one.mem(256), other.mem(64)
     connect(vi, peer)
     numbers = [vi.recv(mem.part(64 * i, 32)) for i in range(3)]
@@ -683,6 +702,24 @@ def cq_notify(t: Calls) -> None:
         t.require(got.good and got.descriptor == number, "G3.5.11-01", "a Descriptor whose entry a handler took", got,
                   "still there")
     t.codes("G3.5.11-04", "VipCQNotify with NULL as handler", one.code("VipCQNotify", cq=cq, Handler=False), BAD)
+    alive(t)
+
+
+def _notified_of_the_oldest(t: Calls, one: Node, other: Node, level: str, cq: int) -> None:
+    """Receives of two VIs, a while apart: the first handler gets the entry of the first one."""
+    vis, mem, back = [one.vi(level, recv_cq=cq) for _ in range(2)], one.mem(64), other.mem(64)
+    for vi in vis:
+        peer = other.vi(level)
+        connect(vi, peer)
+        vi.recv(mem.part())
+        peer.send(back.part())
+        t.wait(t.settle_us)
+    t.codes("G3.5.11-01", "VipCQNotify", one.code("VipCQNotify", cq=cq, Context=1), OK)
+    t.until(lambda: bool(t.notifies), t.settle_us)
+    seen = [t.number_of("vi", said.get("vi")) for said in t.notifies]
+    left = [vi for vi, _ in entries(one, cq, 1, t.settle_us)]
+    if level != UD or len(seen) + len(left) == len(vis):
+        t.require(seen == [vis[0].vi], "G3.5.11-01", "the VI of the entry that a handler gets", seen, f"{vis[0].vi}, the oldest")
     alive(t)
 
 

@@ -159,6 +159,11 @@ def destroy(t: Calls) -> None:
         t.require(got.descriptor == number and FLUSHED in got.status, "G3.3.5-07", "a receive after VipDisconnect in Idle", got,
                   "FLUSHED, in order")  # fmt: skip
     t.codes("G3.3.5-07", "VipDestroyVi of an Idle VI with empty queues", vi.destroy(), OK)
+    vi = one.vi(level)
+    vi.send(mem.part(0, 64))
+    _destroy_refused(t, vi, "with a Send that was not taken")
+    vi.reap("Send")
+    t.codes("G3.2.2-01", "VipDestroyVi of an Idle VI whose Send was taken", vi.destroy(), OK)
     alive(t)
 
 

@@ -480,4 +480,11 @@ FAULTS: dict[str, Fault] = {
     "immediate-unfenced": Fault("S6.3.1.2-01", "VIPL.O4/rd", kept.immediate_unfenced, "reads-last"),
     "two-waits-one-descriptor": Fault("G2.3-05", "VIPL.T1/waits", told.two_waits_one_descriptor),
     "passes-a-short-receive": Fault("G5.2-25", "VIPL.X6/rd-one", kept.passes_a_short_receive),
+    "newest-entry-first": Fault("G3.5.11-01", "VIPL.N6/oldest", told.newest_entry_first),
+    "notified-of-receives": Fault("G3.5.9-07", "VIPL.C36/send-notify", told.notified_of_receives),
+    "endless-wait-ends": Fault("G3.5.8-01", "VIPL.C41", told.endless_wait_ends),
+    "short-discriminators-of-peers": Fault("G6.7-02", "VIPL.K7", told.short_discriminators_of_peers),
+    "late-peer-stays": Fault("G3.3.6-04", "VIPL.C26/alone", told.late_peer_stays),
+    "disconnected-peer-stays": Fault("G3.3.5-06", "VIPL.C26/alone", told.disconnected_peer_stays),
+    "destroyed-with-sends": Fault("G3.2.2-01", "VIPL.C10/rd", told.destroyed_with_sends),
 }

@@ -134,3 +134,64 @@ def two_waits_one_descriptor(agent: Any) -> None:
                 other.append((code, va))
         return (c.TIMEOUT if code == c.NOT_DONE else code), va
     agent.transfer.wait = wait
+
+
+def newest_entry_first(agent: Any) -> None:
+    """The handler of a Completion Queue gets the newest entry."""
+    real = agent.transfer.serve
+
+    def serve(cq: Any) -> None:
+        if cq.handlers and cq.entries:
+            cq.entries.rotate(1)
+        real(cq)
+    agent.transfer.serve = serve
+
+
+def notified_of_receives(agent: Any) -> None:
+    """VipSendNotify on an empty send queue registers for the receives."""
+    real = agent.transfer.notify
+    agent.transfer.notify = lambda vi, queue, handler: real(vi, queue if queue.work else vi.receive, handler)
+
+
+def endless_wait_ends(agent: Any) -> None:
+    """VipCQWait without a limit ends after a second."""
+    real = agent.do_VipCQWait
+    agent.do_VipCQWait = lambda p: real({**p, "Timeout": 1_000_000 if p.get("Timeout") is None else p["Timeout"]})
+
+
+def short_discriminators_of_peers(agent: Any) -> None:
+    """Of the discriminators of peers eight bytes are compared."""
+    agent.connecting._partner = lambda mine: next(
+        (p for p in agent.connecting._pool if p is not mine and p.host == mine.vi.nic.address and p.vi.nic.address == mine.host
+         and p.discriminator[:8] == mine.discriminator[:8]), None)
+
+
+def late_peer_stays(agent: Any) -> None:
+    """A peer request whose time is up still meets others."""
+    def late(peer: Any) -> None:
+        if peer in agent.connecting._pool:
+            peer.vi.outcome, peer.vi.state = c.TIMEOUT, c.IDLE
+    agent.connecting._peer_late = late
+
+
+def disconnected_peer_stays(agent: Any) -> None:
+    """A peer request that VipDisconnect took back still meets others."""
+    real = agent.connecting.disconnect
+
+    def disconnect(vi: Any) -> Any:
+        pool = list(agent.connecting._pool)
+        code = real(vi)
+        agent.connecting._pool = pool
+        return code
+    agent.connecting.disconnect = disconnect
+
+
+def destroyed_with_sends(agent: Any) -> None:
+    """VipDestroyVi does not look at the send queue."""
+    real = agent.connecting.destroy_vi
+
+    def destroy(vi: Any) -> Any:
+        if vi.state == c.IDLE:
+            vi.send.work.clear()
+        return real(vi)
+    agent.connecting.destroy_vi = destroy
