@@ -10,7 +10,7 @@ import functools
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from fcvi.engine.catalogue import REQUIREMENTS, Requirement, rows
+from fcvi.engine.catalogue import NOT_TESTED, REQUIREMENTS, Requirement, rows
 from fcvi.engine.results import Result
 
 EARLY, FUNCTIONAL, FULL = "Early Adopter", "Functional", "Full"
@@ -61,6 +61,13 @@ def _rows() -> Mapping[str, tuple[str, ...]]:
     return {phase: tuple(found) for phase, found in of.items()}
 
 
+@functools.lru_cache(maxsize=1)
+def _unbreakable() -> frozenset[str]:
+    """What no provider can break, so that no run needs to try it. The row of a phase is tried all the same: its calls are."""
+    found = rows(Path(__file__).resolve().parent / NOT_TESTED)
+    return frozenset(row["requirement"] for row in found).difference(ROWS.values())
+
+
 def phases(results: Sequence[Result], verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Each phase in order, with what stands against it; empty when nothing of the phases was tried.
 
@@ -70,7 +77,8 @@ def phases(results: Sequence[Result], verdicts: Mapping[str, str]) -> list[dict[
 
     Returns:
         For each phase "name"; "holds": "yes", "no", or "open" when a demand of the phase was not tried or an earlier phase is
-        open; "broken": its demands that failed, or that the provider does not have; "open": those without a verdict.
+        open; "broken": its demands that failed, or that the provider does not have; "open": those without a verdict. One that
+        no provider can break has none where no case names it: that keeps no phase open.
     """
     if not any(row in verdicts for row in ROWS.values()):
         return []
@@ -80,7 +88,8 @@ def phases(results: Sequence[Result], verdicts: Mapping[str, str]) -> list[dict[
     for name, demands in _rows().items():
         broken = [row for row in demands if row in lacking or verdicts.get(row) in ("fail", "not-applicable")]
         untried = [row for row in demands if row not in broken and verdicts.get(row) in (None, "error")]
-        holds = "no" if broken or before == "no" else "open" if untried or before == "open" else "yes"
+        needed = [row for row in untried if row not in _unbreakable()]
+        holds = "no" if broken or before == "no" else "open" if needed or before == "open" else "yes"
         idle = [row for row in demands if verdicts.get(row) == "inconclusive" and row not in broken]
         told.append({"name": name, "holds": holds, "broken": broken, "open": sorted(untried + idle)})
         before = holds

@@ -11,6 +11,8 @@ import jsonschema
 import pytest
 
 from conformance.vipl.phases import CALLS, EARLY, FULL, FUNCTIONAL, phase_of, phases
+from fcvi.engine.case import load_cases
+from fcvi.engine.protocol import registered
 from fcvi.engine.results import Finding, Result, Verdict
 from fcvi.report.phases import lines
 
@@ -71,6 +73,15 @@ def test_the_highest_phase_is_the_last_before_the_first_that_is_broken() -> None
         assert _holds({k: v for k, v in _passed().items() if k != row}) == ["open" if h == "no" else h for h in held]
     lacks = Finding("VIPL-G2.2.3-01", "notice", "calls are not there", "VipCQNotify", "none", erratum="A22")
     assert _holds(_passed(), lacks) == ["yes", "yes", "no"]
+
+
+def test_a_run_of_every_case_reaches_a_phase() -> None:
+    """Each demand has a case, or a reason for which no provider can break it; a case that was not run leaves its phase open."""
+    named = {row for case in load_cases(registered()) if case.id.startswith("VIPL.") for row in case.requirements}
+    run = {row: verdict for row, verdict in _passed().items() if row in named}
+    assert _holds(run) == ["yes", "yes", "yes"]
+    for row in ("VIPL-S2.2-01", "VIPL-G2.2.1-01", "VIPL-G2.2.3-01"):
+        assert "open" in _holds({k: v for k, v in run.items() if k != row})
 
 
 def test_what_belongs_to_no_phase_lowers_none() -> None:
