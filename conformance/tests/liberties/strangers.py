@@ -11,6 +11,7 @@ import random
 import sys
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 import conformance
@@ -30,7 +31,7 @@ from harness.tests.independent import test_independent_vitcp as vitcp
 from . import planes
 from .layer import FreeDut
 from .manner import LIBERTIES
-from .mixer import Judged, listed, manners, together, told
+from .mixer import Judged, fewest, listed, manners, together, told
 
 #: How late a plane is: nothing, a moment, or much, drawn anew for each item up to so much.
 _LATE = (0, 0, MS, 30 * MS, 200 * MS)
@@ -126,8 +127,15 @@ def verdict(name: str, settings: Sequence[str], seed: int, variant_id: str) -> O
     return result.verdict if result is not None else None
 
 
+def _ends_so(
+    book: Book, seed: int, case: Any, variant: Any, levels: Mapping[str, str], wanted: Verdict, settings: Sequence[str]
+) -> bool:
+    result = _judge(book, settings, seed, case, variant, levels)
+    return result is not None and result.verdict is wanted
+
+
 def run_device(name: str, seed: int, cases: int = 8) -> tuple[Counter[str], list[Judged]]:
-    """The verdicts of a device on some variants of the book, and what failed or ended in an error."""
+    """The verdicts of a device on some variants of the book, and what did not pass."""
     book = BOOKS[name]
     settings = chosen(book, seed)
     counts: Counter[str] = Counter()
@@ -141,19 +149,15 @@ def run_device(name: str, seed: int, cases: int = 8) -> tuple[Counter[str], list
             if result is None:
                 continue
             counts[result.verdict.value] += 1
-            if result.verdict in (Verdict.FAIL, Verdict.ERROR):
-                left = list(settings)
-                for one in settings:
-                    fewer = [other for other in left if other != one]
-                    again = _judge(book, fewer, seed, case, variant, levels)
-                    left = fewer if again is not None and again.verdict is result.verdict else left
+            if result.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE):
+                same = partial(_ends_so, book, seed, case, variant, levels, result.verdict)
                 words = (", ".join(settings), result.id, result.verdict.value, result.reason)
-                judged.append(Judged(seed, *words, tuple(left)))
+                judged.append(Judged(seed, *words, fewest(settings, same)))
     return counts, judged
 
 
 def main(argv: list[str]) -> int:
-    """Run the devices and tell what they were accused of."""
+    """Run the devices and tell what did not pass."""
     parser = argparse.ArgumentParser(prog="strangers", description="a book against conforming devices that choose otherwise")
     parser.add_argument("book", choices=sorted(BOOKS))
     parser.add_argument("--devices", type=int, default=500, metavar="N", help="how many (500)")
