@@ -88,14 +88,17 @@ def _both(t: Scenario, link: Link, number: int) -> None:
     variants=roles_and_levels(_BOTH),
 )
 def together(t: Scenario) -> None:
-    """Sends, and an RDMA Write between them, are posted while there is no credit, which comes for all at once: no segment of one
-    stands inside another, and they come in their order.
+    """Sends, an RDMA Write between them and a read behind them are posted while there is no credit, which comes for all at once: no
+    segment of one stands inside another, and they come in their order.
     """
     link = connect(t, rx=0)
     kinds = [SEND, WRITE if t.pics["rdma_write"] else SEND, SEND, SEND]
     for number, kind in enumerate(kinds):
         remote = None if kind == SEND else (0x100, 1)
         post_send(link, pattern(7900, number), "send" if kind == SEND else "rdma-write", remote=remote, settle=False)
+    reads = bool(t.pics["rdma_read"]) and link.reliable
+    if reads:
+        post_send(link, op="rdma-read", remote=(0x100, 1), region=register(t, 20), length=20, settle=False)
     t.settle()
     link.rx += len(kinds)
     nop(link)
@@ -106,6 +109,9 @@ def together(t: Scenario) -> None:
             acknowledge(link, now.number)
     for _ in kinds:
         sent(link)
+    if reads:
+        respond(link, answer(link, message(link, READ_REQUEST, None, "VITCP-3.1-20"), pattern(20)))
+        completion(link, "send", "VITCP-3.1-41", "for the read")
     t.control("every message came whole")
 
 
@@ -183,6 +189,40 @@ def _end(t: Scenario, link: Link, how: str, posted: dict[str, int]) -> None:
         done = all_completed(link, queue, count, "VITCP-1-01", "when the VI is disconnected")
         t.require(not any(c.good for c in done), "VITCP-1-01", "a Descriptor completes well when the VI is disconnected", "good",
                   "an error")
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.v",
+    "Flow control that is agreed anew",
+    clause="3.1, 3.2",
+    requirements=["VITCP-3.1-23", "VITCP-3.1-24", "VITCP-2.2.1-03"],
+    errata=["V22"],
+    applies="tcp and flow_control and send",
+    variants=roles_and_levels(_BOTH),
+)
+def flow_agreed_anew(t: Scenario) -> None:
+    """A VI is connected three times, to a peer with flow control, to one without and to one with it again. A Send without any
+    credit waits on the first and on the third connection and not on the second.
+    """
+    vi = None
+    for flow in (True, False, True):
+        link = connect(t, vi=vi, flow=flow, rx=0)
+        vi = link.vi
+        post_send(link, pattern(40))
+        if flow and link.flow_control:
+            t.wait(t.nop_bound_us // 2)
+            early = [m for m in link.stream.watch.messages if m.kind == SEND]
+            t.require(not early, "VITCP-3.1-23", "a Send without credit", str(early[:1]), "none")
+            link.rx += 1
+            nop(link)
+        now = message(link, SEND, pattern(40), "VITCP-2.2.1-03" if flow else "VITCP-3.1-24", "on this connection")
+        if link.reliable:
+            acknowledge(link, now.number)
+        sent(link)
+        t.call("VipDisconnect", vi=vi)
+        t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after VipDisconnect")
+    t.control("a Send came on each connection")
 
 
 @case(

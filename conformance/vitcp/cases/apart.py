@@ -219,13 +219,14 @@ def not_before(t: Scenario) -> None:
               Variant("connected", {"what": "connected"}, "client")],
 )  # fmt: skip
 def timers(t: Scenario) -> None:
-    """VipConnectWait returns when its time is over, and matches nothing then. The timer of Incoming ends with the Connect Request,
-    that of VipConnectRequest with the connection: neither ends what comes then. A device may end a request that its application
-    leaves waiting; its VipConnectAccept then fails.
+    """VipConnectWait returns when its time is over, and matches nothing then; another one that has no end waits on. The timer of
+    Incoming ends with the Connect Request, that of VipConnectRequest with the connection: neither ends what comes then. A device
+    may end a request that its application leaves waiting; its VipConnectAccept then fails.
     """
     what = t.params["what"]
     if what == "wait":
         address_of = address(host(t), b"nobody asks for")
+        other = wait_for_call(t)  # which was there before, and has no end
         call = t.start("VipConnectWait", LocalAddr=address_of, Timeout=t.r_a_tov_us)
         t.wait(t.r_a_tov_us - t.pixit.early_us - 1)
         t.require(not call.done, "VITCP-1-01", "VipConnectWait ended before its time", f"{t.now_us - call.started_us} us",
@@ -237,7 +238,8 @@ def timers(t: Scenario) -> None:
         t.send(stream, connect_request(t, called=b"nobody asks for"))
         t.expect(NO_MATCH, "VITCP-4.3-06", stream=stream, why="though VipConnectWait has ended")
         t.expect_end(stream, "VITCP-4.3-06", why="after Connect No Match")
-        alive(connect(t, vi=vi))
+        t.require(not other.done, "VITCP-1-01", "VipConnectWait ended with the time of another", "returned", "blocked")
+        alive(connect(t, vi=vi, wait=None if other.done else other))
     elif what == "connected":
         link = connect(t, CLIENT)
         t.wait(4 * t.r_a_tov_us + 2 * t.nop_bound_us)  # the time that the call has had, and more

@@ -107,7 +107,7 @@ def not_idle(t: Scenario) -> None:
     "TCP.2.2.2.1.c",
     "One transfer of each kind",
     clause="2.2.2.1",
-    requirements=["VITCP-2.1-02", "VITCP-2.2.2.1-06", "VITCP-3.1-07"],
+    requirements=["VITCP-2.1-02", "VITCP-2.2.2.1-06", "VITCP-3.1-06", "VITCP-3.1-07"],
     errata=["V09", "V10", "V11"],
     applies="tcp and send",
     variants=roles_and_levels(),
@@ -119,6 +119,7 @@ def each_kind(t: Scenario) -> None:
         deliver(link, pattern(length))
         emit(link, pattern(length, 3))
     _past_a_receive(link)
+    _into_nothing(link)
     if t.pics["rdma_write"]:
         _writes(t, link)
     if t.pics["rdma_read"] and link.level != UNRELIABLE:
@@ -133,6 +134,27 @@ def _past_a_receive(link: Link) -> None:
     emit(link, pattern(50, 4))
     send(link, segments(link, data))
     received(link, region, data, "VITCP-2.1-02")
+
+
+def _into_nothing(link: Link) -> None:
+    """A receive Descriptor without segments takes a Send without data, and the Immediate Data of an RDMA Write with some."""
+    t, ways = link.t, ["send"] + ["write"] * bool(link.t.pics["rdma_write"] and link.t.pics["immediate_data"])
+    for way in ways:
+        link.post()
+        code = t.call("VipPostRecv", vi=link.vi, descriptor={"op": "recv", "segments": []}).returned()
+        t.require(code == "VIP_SUCCESS", "VITCP-2.1-02", "VipPostRecv without segments", code, "VIP_SUCCESS")
+        t.settle()
+        early = t.completed(link.vi, "recv")[link.completions["recv"] :]
+        t.demand(not early, "VITCP-2.2.2.1-06", "a receive Descriptor without segments completes by itself", str(early[:1]), "none")
+        if way == "send":
+            send(link, segments(link, b""))
+        else:
+            write(link, register(t, 64, write=True), pattern(20), immediate=9)
+        done = completion(link, "recv", "VITCP-2.2.2.1-06", f"for a {way} that needs no segment")
+        t.require(done.good, "VITCP-2.2.2.1-06", "a receive Descriptor without segments is in error", sorted(done.status),
+                  "no error bit")
+        given = None if way == "send" else 9
+        t.require(done.immediate == given, "VITCP-3.1-06", "the Immediate Data received", done.immediate, given)
 
 
 def _writes(t: Scenario, link: Link) -> None:

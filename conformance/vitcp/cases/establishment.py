@@ -146,16 +146,22 @@ def called(t: Scenario) -> None:
     requirements=["VITCP-4.2-04"],
     errata=["V32", "V73"],
     applies="tcp and client",
-    variants=[Variant(how, {"how": how}) for how in ("fin", "reset")],
+    variants=[Variant(how, {"how": how}) for how in ("fin", "reset")]
+    + [Variant(f"{how}/in-an-answer", {"how": how, "part": 40}) for how in ("fin", "reset")],
 )
 def closed_in_pending(t: Scenario) -> None:
-    """The DUT establishes TCP again and sends another Connect Request; the second one is answered. To give up is the other
-    reading.
+    """The DUT establishes TCP again and sends another Connect Request; the second one is answered. What had come of an answer on
+    the first has gone with it. To give up is the other reading.
     """
     vi = create(t)
     call = call_out(t, vi, 2 * _SHORT_US)
     stream = t.expect_stream("VITCP-4.2-01")
-    asked(t, stream)
+    first = asked(t, stream).pdu.ce
+    if "part" in t.params and first is not None:
+        header = wire.ce_header(first.calling, first.called, attributes_of(t, default_level(t)), 4096, 4)
+        part = t.numbers.pack(Pdu(ACCEPT, flags=wire.END, rx=8, ce=header))[: int(t.params["part"])]
+        t.tester.send_bytes(stream, part, "a part of a Connect Accept")
+        t.settle()
     t.tester.close(stream, str(t.params["how"]))
     t.until(lambda: bool(t.tester.opened) or call.done, 2 * _SHORT_US + t.owed_us())
     t.control("the device sent a Connect Request")
@@ -173,6 +179,40 @@ def closed_in_pending(t: Scenario) -> None:
     accept = wire.ce_header(ce.calling, ce.called, attributes_of(t, default_level(t)), 4096, 4)
     t.send(again, Pdu(ACCEPT, flags=wire.END, rx=8, ce=accept))
     t.finish(call, "VITCP-4.2-04", returns="VIP_SUCCESS")
+    t.wait(t.nop_bound_us // 2)
+    t.require(not again.over, "VITCP-4.2-04", "the second TCP connection behind Connect Accept", "closed", "open")
+
+
+@case(
+    REGISTRY,
+    "TCP.4.2.d",
+    "VipDisconnect while TCP is being set up",
+    clause="2.2.2.2.2, 4.2",
+    requirements=["VITCP-2.2.2.2.2-04", "VITCP-4.2-08"],
+    errata=["V43"],
+    applies="tcp and client",
+)
+def given_up(t: Scenario) -> None:
+    """The DUT asks for TCP, and its application calls VipDisconnect before there is an answer. No Connect Request comes on the TCP
+    connection that is accepted then, which is closed; nothing is tried any more, and the same VI connects afterwards.
+    """
+    t.tester.policy = "silence"
+    vi = create(t)
+    call = call_out(t, vi)
+    stream = t.expect_stream("VITCP-4.2-01")
+    t.control("the device asked for TCP")
+    t.finish(t.start("VipDisconnect", vi=vi), "VITCP-4.2-08", returns="VIP_SUCCESS")
+    t.owed(lambda: call.done)
+    t.require(call.done, "VITCP-4.2-08", "VipConnectRequest does not return though VipDisconnect has", "blocked", "an error")
+    if not stream.over:
+        t.tester.answer(stream, "accept")
+        t.expect_end(stream, "VITCP-2.2.2.2.2-04", why="though VipDisconnect came before it was accepted")
+        one = t.peek([*wire.NAMES], stream)
+        t.require(one is None, "VITCP-4.2-08", "a PDU behind VipDisconnect", str(one), "none", at=one)
+    no_more_attempts(t, "VITCP-4.2-08")
+    t.tester.policy = "accept"
+    if not t.findings:
+        alive(connect(t, CLIENT, vi=vi))
 
 
 @case(

@@ -53,9 +53,11 @@ def _accept(t: Scenario, stream: Stream, ce: wire.CeHeader) -> None:
     t.settle()
 
 
-def _done(t: Scenario, vi: int, requirement: str) -> None:
+def _done(t: Scenario, vi: int, requirement: str, mtu: Optional[int] = 4096) -> None:
     call = t.start("VipConnectPeerWait", vi=vi)
     t.finish(call, requirement, returns="VIP_SUCCESS")
+    told = call.table("RemoteViAttribs").get("MaxTransferSize")
+    t.require(mtu is None or told == mtu, "VITCP-1-01", "MaxTransferSize of RemoteViAttribs", told, mtu)
 
 
 def _works(t: Scenario, vi: int, stream: Stream) -> None:
@@ -75,7 +77,7 @@ def _works(t: Scenario, vi: int, stream: Stream) -> None:
     "TCP.4.a",
     "Crossing peers",
     clause="3.2, 4",
-    requirements=["VITCP-3.2-15", "VITCP-4-01", "VITCP-4-02", "VITCP-4-03"],
+    requirements=["VITCP-1-01", "VITCP-3.2-15", "VITCP-4-01", "VITCP-4-02", "VITCP-4-03"],
     errata=["V28", "V30", "V35", "V62"],
     tags=["peer"],
     applies="tcp and peer_to_peer",
@@ -86,7 +88,8 @@ def _works(t: Scenario, vi: int, stream: Stream) -> None:
 )
 def crossing(t: Scenario) -> None:
     """Both peers have asked when each hears of the other: the lower host concedes, so exactly one Connect Accept is sent, on the
-    connection that the higher host opened. Where text and bytes compare differently both outcomes are right.
+    connection that the higher host opened, and then no other is asked for. Where text and bytes compare differently both outcomes
+    are right.
     """
     lower, mtu = t.params["lower"], int(t.params["mtu"])
     vi = create(t, read=False)
@@ -117,7 +120,8 @@ def crossing(t: Scenario) -> None:
         size = 0 if accepted.pdu.ce is None else accepted.pdu.ce.mtu
         agreed = min(mtu, SIZE, int(t.pics["max_transfer_size"]))
         t.require(size == agreed, "VITCP-3.2-15", "MTU Size agreed", size, agreed, at=accepted, byte=28)
-        _done(t, vi, "VITCP-4-03")
+        _done(t, vi, "VITCP-4-03", mtu if mtu <= SIZE else None)  # of more than it has it may tell what is agreed
+        no_more_attempts(t, "VITCP-4-01")
         _works(t, vi, stream)
         return
     t.require(accepted is None, row, "the higher peer answers the lower one's request", str(accepted), "none", at=accepted)
@@ -143,7 +147,7 @@ def _asks(t: Scenario, stream: Stream, within_us: int) -> None:
     "TCP.4.b",
     "A peer that is not there yet",
     clause="4",
-    requirements=["VITCP-4-04", "VITCP-4-05"],
+    requirements=["VITCP-1-01", "VITCP-4-04", "VITCP-4-05"],
     errata=["V33"],
     tags=["peer", "timing"],
     applies="tcp and peer_to_peer",
@@ -210,7 +214,7 @@ def not_there(t: Scenario) -> None:
     "TCP.4.e",
     "A peer's request that does not match",
     clause="2.2.1, 3.2, 4",
-    requirements=["VITCP-2.2.1-06", "VITCP-3.2-09"],
+    requirements=["VITCP-1-01", "VITCP-2.2.1-06", "VITCP-3.2-09"],
     errata=["V36", "V62"],
     tags=["peer"],
     applies="tcp and peer_to_peer",

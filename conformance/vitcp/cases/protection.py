@@ -40,6 +40,7 @@ def unregistered(t: Scenario) -> None:
 
 #: Where the transfer goes: offset, its length, what is done to the handle, the row. Protection is by page (VI-DG), so the offset
 #: of those that leave the region is from the end of its last page, or from the begin of its first.
+_BOTH = ("rdma_read", "rdma_write")
 _LEAVES = ("one-byte-beyond", "behind", "far-beyond", "below")
 _WAYS = {
     "one-byte-beyond": (-64, 65, "", "08"),
@@ -50,6 +51,7 @@ _WAYS = {
     "unknown-handle": (0, 64, "unknown", "09"),
     "stale-handle": (0, 64, "stale", "09"),
     "no-right": (0, 64, "no-right", "09"),
+    "other-right": (0, 64, "other-right", "09"),
     "vi-not-enabled": (0, 64, "not-enabled", "09"),
     "pair": (0, 64, "pair", "10"),
     "address-high": (0, 64, "address-high", "08"),
@@ -69,7 +71,8 @@ _LONG = {"length-of-31-bits": (0, 0x80000040, "length", "08"), "length-of-32-bit
     applies="tcp",
     variants=with_each(roles("rdma_write"), "op", {"write": "write"}) and [
         v for op, item, ways in (("write", "rdma_write", _WAYS), ("read", "rdma_read", {**_WAYS, **_LONG}))
-        for v in with_each(with_each(roles_and_levels((DELIVERY, RECEPTION), item), "op", {op: op}), "way", {w: w for w in ways})
+        for w in ways for items in (_BOTH if w == "other-right" else (item,),)
+        for v in with_each(with_each(roles_and_levels((DELIVERY, RECEPTION), *items), "op", {op: op}), "way", {w: w})
     ],
 )  # fmt: skip
 def protected(t: Scenario) -> None:
@@ -111,8 +114,8 @@ def protected(t: Scenario) -> None:
     elif what == "stale":
         t.call("VipDeregisterMem", mem=other.mem)
         va, handle = other.va, other.handle
-    elif what == "no-right":
-        bare = register(t, 1024, data=data)
+    elif what in ("no-right", "other-right"):
+        bare = register(t, 1024, data=data, write=reading and what == "other-right", read=not reading and what == "other-right")
         va, handle = bare.va, bare.handle
     elif what == "pair":
         handle = other.handle
@@ -133,7 +136,7 @@ def protected(t: Scenario) -> None:
     for one in (region, other):
         if one.mem in before:
             t.require(contents(t, one) == before[one.mem], row, "memory has changed", "other bytes", "untouched")
-    if what == "no-right":
+    if what in ("no-right", "other-right"):
         t.require(contents(t, bare) == data, row, "memory without the right has changed", "other bytes", "untouched")
     answers = link.stream.watch.messages[messages:]
     t.require(not answers, row, "a read that is not allowed is answered", str(len(answers)), "none", at=answers[0].first

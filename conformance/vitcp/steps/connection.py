@@ -245,12 +245,14 @@ def connect(
     security: bytes = b"",
     cut: Optional[str] = None,
     may_close: bool = False,
+    wait: Optional[Call] = None,
 ) -> Link:
     """A VI of the DUT is connected to the tester. Without arguments as the variant says.
 
     size: MaxTransferSize of the VI, or the most that the device has. mtu: what the tester proposes or agrees to. flow: the
     tester's flag, as the DUT's PICS when it is not given. posted: receive Descriptors that the case has posted to the VI
-    before. first: the tester's first Message Number. may_close: an Accept may end the setup, which then raises ClosedAtGreater.
+    before. first: the tester's first Message Number. wait: a VipConnectWait that is there. may_close: an Accept may end the
+    setup, which then raises ClosedAtGreater.
     """
     role = role or str(t.params.get("role", SERVER if t.pics["server"] else CLIENT))
     level = level or str(t.params.get("level", default_level(t)))
@@ -263,7 +265,7 @@ def connect(
     if role == CLIENT:
         stream, theirs = _called(t, vi, flags, mtu, rx, window, may_close)
     else:
-        stream, theirs = _calling(t, vi, level, flags, mtu, rx, window, called, security)
+        stream, theirs = _calling(t, vi, level, flags, mtu, rx, window, called, security, wait)
     ce = theirs.pdu.ce
     assert ce is not None
     both = bool(flags & ce.attributes & FLOW_CONTROL)
@@ -312,10 +314,11 @@ def accepted(t: Scenario, vi: int, wait: Call, stream: Stream) -> str:
 
 
 def _calling(
-    t: Scenario, vi: int, level: str, flags: int, mtu: int, rx: int, window: int, called: bytes, security: bytes
+    t: Scenario, vi: int, level: str, flags: int, mtu: int, rx: int, window: int, called: bytes, security: bytes,
+    wait: Optional[Call]
 ) -> tuple[Stream, Received]:
     """The tester calls, the DUT accepts."""
-    wait = wait_for_call(t, called)
+    wait = wait or wait_for_call(t, called)
     stream = opened(t)
     t.send(stream, connect_request(t, level, called=called, mtu=mtu, attributes=flags, rx=rx, window=window, security=security))
     t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")

@@ -72,6 +72,8 @@ class Connection:
         self.credit_checked = bool(mine.attributes & theirs.attributes & wire.FLOW_CONTROL)
         if port.bad("flow-control-by-one-flag"):
             self.credit_checked = bool((mine.attributes | theirs.attributes) & wire.FLOW_CONTROL)
+        if port.bad("flow-control-of-the-first-connection"):
+            self.credit_checked = vi.first_flow = self.credit_checked if vi.first_flow is None else vi.first_flow
         self.mtu, self.peer_window = mtu, theirs.window
         self.count, self.used = count, 0  # of the other side's receive Descriptors: posted, consumed by us
         self.posted = len(vi.open("recv")) if port.choose("early_posts") == "counted" else 0
@@ -311,7 +313,10 @@ class Connection:
         if kind == READ_REQUEST and self.bad("reads-consume-credit"):
             consumes = True
         if (consumes or self.bad("everything-consumes")) and self.credit() <= 0:
-            return
+            reads = [d for d in waiting if d.op == "rdma-read"]
+            if not (reads and self.bad("reads-pass-a-send")):
+                return
+            descriptor, kind, consumes = reads[0], READ_REQUEST, False
         if kind == READ_REQUEST and not self.may_read(descriptor):
             return
         waits = self.port.choose("send_behind_read") == "waits" and self.vi.attributes.level == 3  # Reliable Reception

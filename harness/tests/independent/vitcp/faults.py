@@ -586,6 +586,17 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "wait-ends-early": ("1-01", "VipConnectWait ends in half of its time"),
     "rejected-stays-pending": ("4.2-05", "the VI stays in Pending Connect after a Connect Reject"),
     "no-ipv6-client": ("2.2.2.2.1-02 4.2-01", "no TCP is asked for over IPv6"),
+    # what is left of one attempt, or of one VI's agreement, for the next
+    "wait-ends-the-oldest": ("1-01", "the time of a VipConnectWait ends the one that came first"),
+    "asks-behind-a-cancel": ("4.2-08 2.2.2.2.2-04", "a Connect Request on TCP that comes behind VipDisconnect"),
+    "half-an-answer-stays": ("4.2-04", "what came of an answer on one TCP connection counts on the next"),
+    "flow-control-of-the-first-connection": ("3.1-23 3.1-24 2.2.1-03", "a second connection has the flow control of the first"),
+    "peer-opens-another": ("4-01", "the lower peer goes on asking for TCP though it is connected"),
+    "peer-told-own-size": ("1-01", "RemoteViAttribs of VipConnectPeerWait are the peer's own"),
+    "accept-lengths-16": ("3.2-19", "both Discriminator Lengths of Connect Accept are 16"),
+    "reads-pass-a-send": ("3.1-20", "a read goes before a Send that waits for credit"),
+    "empty-receive-refused": ("2.2.2.1-06", "a receive Descriptor without segments is an error"),
+    "any-right-will-do": ("2.2.2.2.2-09", "memory that may be read can be written, and the other way round"),
     "write-not-enabled-taken": ("2.2.2.2.2-09 2.2.2.2.2-08", "an RDMA Write to a VI without RDMA Write Enable is taken"),
     "read-not-enabled-taken": ("2.2.2.2.2-09 2.2.2.2.2-08", "a read from a VI without RDMA Read Enable is served"),
 }

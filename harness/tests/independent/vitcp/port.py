@@ -165,6 +165,8 @@ class Port:
         """Whether the other side may do it (2.2.2.2.2)."""
         if region is None:
             return False
+        if self.bad("any-right-will-do"):
+            how = "write" if region.rdma_write else "read"
         if self.bad("address-not-checked-with-handle"):
             region = next((m for m in self.memory.values() if self.inside(m, address, length)), region)
         return self.inside(region, address, length) and (region.rdma_write if how == "write" else region.rdma_read)

@@ -89,6 +89,9 @@ class Active:
 
     def opened(self, stream: Stream) -> None:
         """TCP is established."""
+        if self.over and self.port.bad("asks-behind-a-cancel"):
+            stream.write(ce(self.port, REQUEST, self.mine(), self.vi))
+            return
         if self.over or self.stream is None:
             if not self.port.bad("attempts-after-timeout"):
                 stream.close()
@@ -134,6 +137,7 @@ class Active:
         """TCP closes in Pending Accept: it is established again (V32)."""
         if self.over or self.stream is None:
             return
+        self.port.left_unread = self.stream.unread
         self.stream.close()
         self.stream = None
         if self.port.choose("reestablish") == "no":
@@ -247,7 +251,7 @@ class Active:
 
     def cancel(self, code: str) -> None:
         """VipDisconnect, VipDestroyVi or an Accept elsewhere ends it."""
-        if self.stream is not None and not self.port.bad("cancel-leaves-tcp"):
+        if self.stream is not None and not (self.port.bad("cancel-leaves-tcp") or self.port.bad("asks-behind-a-cancel")):
             self.stream.close()
         self.end(code)
 
@@ -302,7 +306,9 @@ class Wait:
         """Nobody came."""
         if self.port.bad("wait-for-ever"):
             return
-        if not self.port.bad("ended-wait-matches"):
+        if self.port.bad("wait-ends-the-oldest"):
+            self.port.waits.pop(0)
+        elif not self.port.bad("ended-wait-matches"):
             self.port.waits.remove(self)
         self.call.reply("VIP_TIMEOUT")
 
@@ -462,7 +468,10 @@ class Passive:
                 return
             mine.give_up()
             self.accept(vi)
-            mine.end("VIP_SUCCESS", RemoteViAttribs=attributes_of(theirs, self.port.told_level()))
+            if self.port.bad("peer-opens-another"):
+                self.port.clock.after(100_000, lambda: self.port.open_stream(mine.local.host, mine.remote.host))
+            told = attributes_of(theirs, self.port.told_level())
+            mine.end("VIP_SUCCESS", RemoteViAttribs=vi.attributes if self.port.bad("peer-told-own-size") else told)
             return
         self.refuse(NO_MATCH)
 
@@ -499,6 +508,8 @@ class Passive:
         if self.port.choose("accept_values") == "swapped":
             calling, called = called, calling
         mine = setup_of(self.port, vi, calling, called, mtu, bool(theirs.attributes & wire.PEER))
+        if self.port.bad("accept-lengths-16"):
+            mine.calling_length = mine.called_length = 16
         self.over = True
         answer = ce(self.port, ACCEPT, mine, vi)
         if not self.port.bad("never-accepts"):

@@ -47,7 +47,7 @@ class Stream:
     def opened(self) -> None:
         """TCP is established."""
         self.is_open = True
-        if self.port.bad("half-a-segment-stays"):
+        if self.port.bad("half-a-segment-stays") or self.port.bad("half-an-answer-stays"):
             self._in += self.port.left_unread
         if self.port.choose("receive_window") == "open":
             self.port.notify("stream.window", {"stream": self.name, "bytes": None})

@@ -112,6 +112,7 @@ class Vi:
     flushes_later: int = 0  # connections it has had, where it is in Error and what is posted has not been flushed yet
     sticks: bool = False  # it does not leave Error, for a fault
     first_size: int = 0  # agreed on the first connection, for a fault
+    first_flow: Optional[bool] = None  # likewise
     queues: Dict[str, List[Descriptor]] = field(default_factory=lambda: {"send": [], "recv": []})
 
     def become(self, state: str) -> None:

@@ -336,7 +336,8 @@ class Vipl:
         descriptor.immediate = None
         call.reply("VIP_SUCCESS")
         vi.queues["recv"].append(descriptor)
-        if descriptor.op != "recv":
+        empty = not descriptor.segments and self.port.bad("empty-receive-refused")
+        if descriptor.op != "recv" or empty:
             vi.complete("recv", descriptor, ["VIP_STATUS_FORMAT_ERROR"])
         elif vi.state == "error" and not (vi.flushes_later or self.port.bad("keeps-in-error")):
             vi.complete("recv", descriptor, [FLUSHED])
