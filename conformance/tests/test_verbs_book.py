@@ -265,6 +265,11 @@ FAULTS = [
     ("invalid-region-loses-pd", "VERBS-7.3.2.3-05", "VERBS.70/invalid"),
     ("query-qp-old-ord", "VERBS-6.1.3-02", "VERBS.90/told"),
     ("refused-move-to-error-moves", "VERBS-6.1.3-04", "VERBS.8/legal-move"),
+    ("send-inv-twice-refused", "VERBS-7.8-04", "VERBS.67/twice"),
+    ("send-inv-leaves-local", "VERBS-7.8-03", "VERBS.67/local-end"),
+    ("unsignaled-invalidate-no-effect", "VERBS-8.2.2.1-03", "VERBS.68/quiet"),
+    ("unsignaled-bind-no-effect", "VERBS-8.2.2.1-02", "VERBS.65/quiet"),
+    ("rereg-never-longer", "VERBS-7.3.2.3-05", "VERBS.70/longer"),
 ]
 
 

@@ -81,7 +81,7 @@ _KEYS = {"previous": 0xFF, "next": 1, "low-bit": 0x81, "far": 0x5A}  # added to 
        "5.2-03 7.2-01 7.2-03..04 7.2.2-01 7.9-07 7.10.1-01 7.10.2-01..02 7.10.2-07 7.10.2-09 7.10.2-11 7.10.2-15..16 7.10.2-18 "
        "7.10.4-03 7.10.4.1-02 7.10.6.2-03 8.1.2.3.1-01 8.2.2.1-02 9.2.6.7-01", applies=MW, errata="B53 B54 B64 B65", variants=[
            *product(each("what", ["new"]), each("op", ["write", "read"])),
-           *each("what", ["numbers", "bound", "rebound", "shorter", "weaker", "many", "overlapping", "bind-then-send",
+           *each("what", ["numbers", "bound", "rebound", "shorter", "weaker", "many", "overlapping", "bind-then-send", "quiet",
                           "independent"]),
            *product(each("what", ["key"]), each("key", _KEYS)),
            *product(each("what", ["bounds"]), each("side", {"before": -1, "beyond": 37})),
@@ -109,8 +109,8 @@ def life(t: Verbs) -> None:
         many(t, p, mem)
     elif what == "overlapping":
         overlapping(t, p, mem)
-    elif what == "bind-then-send":
-        bind_then_send(t, p, mem)
+    elif what in ("bind-then-send", "quiet"):
+        bind_then_send(t, p, mem, ["SIGNALED"] if what == "bind-then-send" else [])
     elif what == "independent":
         independent(t, p, mem)
     elif what == "key":
@@ -248,22 +248,23 @@ def overlapping(t: Verbs, p: Pair, mem: Mem) -> None:
     denied(t, p, "write", view.remote(0), "7.10.2-18", what, region=view)
 
 
-def bind_then_send(t: Verbs, p: Pair, mem: Mem) -> None:
+def bind_then_send(t: Verbs, p: Pair, mem: Mem, flags: list[str]) -> None:
     """A bind and a Send that tells of it in one list: the peer that has the Send gets in."""
     if kind(t) == 1:
         t.skip("windows of type 1 are bound by a call of their own (B65)")
     mw = window(p.b.node)
-    rounds = _ROUNDS if t.pics["local_inv"] else 1
+    rounds = _ROUNDS if t.pics["local_inv"] and flags else 1
     for number in range(rounds):
         key = next_key(mw.rkey)
         there = p.a.recv(p.ma.sge(4096, 8))
         where = {"mw": mw.mw, "rkey": key, "mr": mem.mr, "addr": hex64(mem.va), "length": mem.length, "access": list(BOTH)}
-        wrs = p.b.post([{"opcode": "BIND_MW", "sges": [], "bind": where}, {"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}]).wrs
+        wrs = p.b.post([{"opcode": "BIND_MW", "sges": [], "bind": where, "flags": flags},
+                        {"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}]).wrs  # fmt: skip
         t.reap([there])
         wrote = p.a.write(mem.remote(0, rkey=key), p.ma.sge(0, 64))
         back = p.b.recv(p.mb.sge(64, 8))
         told = p.a.send(p.ma.sge(0, 8))
-        done = [*wrs, there, wrote, told, back]
+        done = [*(wr for wr in wrs if wr.signaled), there, wrote, told, back]
         if not good(done, "8.2.2.1-02", f"a Write by a window that was bound right before (round {number})"):
             return
         mw.rkey = key

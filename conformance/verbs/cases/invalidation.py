@@ -24,9 +24,10 @@ from conformance.verbs.steps.windows import bind, invalidate, kind, window
 @verbs(67, "Send with Invalidate", "7.2.1-05 7.4.2-10 7.8-02 7.8-06..07 7.10.4-01 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
        applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64 B65 B106", variants=each("what", [
            "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region", "other-qp", "zero",
-           "read-right", "write-right", "own-buffer"],
+           "read-right", "write-right", "own-buffer", "twice", "local-end"],
            {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW, "other-qp": f"{IWARP} and {MW}",
-            "zero": IWARP, "read-right": IWARP, "write-right": IWARP, "own-buffer": IWARP}))  # fmt: skip
+            "zero": IWARP, "read-right": IWARP, "write-right": IWARP, "own-buffer": IWARP, "twice": IWARP,
+            "local-end": IWARP}))  # fmt: skip
 def by_the_peer(t: Verbs) -> None:
     """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
     what = t.params["what"]
@@ -44,8 +45,8 @@ def by_the_peer(t: Verbs) -> None:
         t.require("WITH_INV" not in flags, "9.3.2.1-05", "the flags in the WC of a plain Send", sorted(flags), "no WITH_INV")
         alive(t, p)
         return
-    if what in _ONE_RIGHT:
-        one_right(t, p, what)
+    if what in _ONE_RIGHT or what in ("twice", "local-end"):
+        (one_right if what in _ONE_RIGHT else of_a_region)(t, p, what)
         alive(t)
         return
     mem, rkey = target(t, p, what)
@@ -106,6 +107,26 @@ def one_right(t: Verbs, p: Pair, what: str) -> None:
         return
     t.require("WITH_INV" in got.wc.flags, row, f"the flags of {words}", sorted(got.wc.flags), "WITH_INV")
     t.require(sink.wrong(13, 0, 64) == 0, "8.2.2.1-01", "the payload at the WC of its Receive", "wrong", "that of the Send")
+
+
+def of_a_region(t: Verbs, p: Pair, what: str) -> None:
+    """A region that the peer invalidated: it may do so again, and its own end does not get at it any more."""
+    mem = nodes(t)[1].mem(4096)
+    for turn in range(2 if what == "twice" else 1):
+        got = p.b.recv(p.mb.sge(0, 64))
+        made = p.a.post([{"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 64)], "invalidate": mem.rkey}], must=False)
+        t.require(made.whole, "9.3.1.1-02", "a post of a Send with Invalidate", made.said, OK)
+        row = "7.8-04" if turn else "7.8-02"
+        good([got, *made.wrs], row, f"a Send that invalidates a region for the {'second' if turn else 'first'} time")
+    if what == "local-end":
+        theirs = p.a.recv(p.ma.sge(64, 64))
+        sent = p.b.post([{"opcode": "SEND", "sges": [mem.sge(0, 64)]}], must=False).wrs
+        t.reap(sent)
+        for row in ("7.2.2-01", "7.8-03"):
+            t.require(all(wr.status in LOCAL for wr in sent), row, "a Send from a region that the peer invalidated",
+                      [wr.status for wr in sent], " or ".join(sorted(LOCAL)))  # fmt: skip
+        t.reap([theirs], t.quiet_us)
+        t.require(not theirs.good, "7.8-03", "a Send from a region that the peer invalidated", "arrived", "never")
 
 
 def target(t: Verbs, p: Pair, what: str) -> tuple[Mem, Optional[int]]:
@@ -175,7 +196,7 @@ def still(t: Verbs, mem: Mem) -> None:
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
            *product(each("what", ["region"]), each("op", ["send", "write", "read", "deregister", "bind", "pd-kept"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "region-pd",
-                          "other-qp", "other-pd", "rebind", "list", "fence", "fence-region", "fence-source", "loop"],
+                          "other-qp", "other-pd", "rebind", "list", "quiet", "fence", "fence-region", "fence-source", "loop"],
                  {"loop": MT, "other-qp": IWARP, "zero": IWARP, "fence-source": IWARP})])  # fmt: skip
 def by_oneself(t: Verbs) -> None:
     """From its WC on the STag gives nothing, other STags of the memory do, and the window can be bound anew."""
@@ -244,11 +265,12 @@ def by_oneself(t: Verbs) -> None:
         anew = bind(q.b, mw, mem, 1024, 512, access=BOTH)
         t.require(anew.good, "7.10.4-03", "binding an invalidated window by another QP of its PD", anew.status, OK)
         allowed(t, q, "write", seen(mem, anew.rkey, mem.va), "7.10.4-03", 1024)
-    elif what == "list":
+    elif what in ("list", "quiet"):
         there = p.a.recv(p.ma.sge(4096, 8))
-        wrs = p.b.post([{"opcode": "LOCAL_INV", "sges": [], "invalidate": made.rkey},
+        flags = ["SIGNALED"] if what == "list" else []
+        wrs = p.b.post([{"opcode": "LOCAL_INV", "sges": [], "invalidate": made.rkey, "flags": flags},
                         {"opcode": "SEND", "sges": [p.mb.sge(0, 8)]}]).wrs  # fmt: skip
-        good([there, *wrs], "8.1.2.3.3-01", "an Invalidate and a Send in one list")
+        good([there, *(wr for wr in wrs if wr.signaled)], "8.1.2.3.3-01", "an Invalidate and a Send in one list")
         denied(t, p, "write", gone, "8.2.2.1-03", "a write after a Send that stands behind an Invalidate", region=mem)
     else:
         under_way(t, p, mem, made, "7.10.4.1-01", "invalidated", lambda: _worked(p, made.rkey))

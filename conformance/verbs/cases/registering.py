@@ -57,8 +57,8 @@ def must(t: Verbs, call: Call, what: str) -> None:
 
 
 @verbs(70, "Regions that are registered anew", "7.3.2.3-01..05 7.3.2.3-07..10", errata="B34 B53 B54 B61", variants=[
-    *each("what", ["access", "domain", "translation", "shorter", "everything", "failed", "window", "often", "loop", "posted",
-                   "domain-local", "invalid"],
+    *each("what", ["access", "domain", "translation", "shorter", "longer", "everything", "failed", "window", "often", "loop",
+                   "posted", "domain-local", "invalid"],
           {"failed": IWARP, "window": MW, "loop": MT, "invalid": "local_inv"})])  # fmt: skip
 def reregister(t: Verbs) -> None:
     """What the call names is changed and what it does not name stays; the old place and the old STag serve no more."""
@@ -69,7 +69,7 @@ def reregister(t: Verbs) -> None:
         with_window(t)
         alive(t)
         return
-    alone = {"posted": posted_before, "domain-local": at_its_own_end, "invalid": from_invalid}
+    alone = {"longer": longer, "posted": posted_before, "domain-local": at_its_own_end, "invalid": from_invalid}
     if what in alone:
         alone[what](t)
         alive(t)
@@ -135,6 +135,18 @@ def posted_before(t: Verbs) -> None:
     t.require(got.status in LOCAL, "7.3.2.3-08", what, got.status, " or ".join(sorted(LOCAL)))
     sender(t, sent.wrs)
     t.require(mem.untouched(), "7.3.2.3-08", f"the memory of {what}", "changed", "as it was")
+
+
+def longer(t: Verbs) -> None:
+    """More of the memory than before: all of it is served, where the provider has room for that (7.3.2.3)."""
+    p, mem = pair(t), nodes(t)[1].mem(16384)
+    must(t, again(mem, ["TRANSLATION"], mem=mem.mem, offset=mem.offset, length=1024), "reregistering a part of a region")
+    call = again(mem, ["TRANSLATION"], mem=mem.mem, offset=mem.offset, length=mem.length)
+    if not returned(call):
+        t.skip("the provider has no room for a region that grows, which is right (7.3.2.3)")
+    allowed(t, p, "write", mem, "7.3.2.3-05", 12288)
+    got = p.a.recv(p.ma.sge(0, 64))
+    good([p.b.send(mem.sge(mem.length - 64, 64)), got], "7.3.2.3-05", "a Send from what a region gained")
 
 
 def from_invalid(t: Verbs) -> None:

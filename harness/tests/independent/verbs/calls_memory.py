@@ -77,6 +77,7 @@ class MemoryCalls(Caller):
             region.rights = rights | region.rights & 32
         if moved and fault != "rereg-keeps-place":
             length = max(length, region.length) if fault == "rereg-keeps-length" else length
+            length = min(length, region.length) if fault == "rereg-never-longer" else length
             region.place(memory, offset, length, 0 if region.rights & 32 else memory.va + offset)
         region.valid = fault != "rereg-leaves-invalid"
         return {"lkey": region.lkey, "rkey": region.rkey, "code": 0}

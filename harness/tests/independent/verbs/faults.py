@@ -364,6 +364,12 @@ FAULTS: List[Fault] = [
     Fault("invalid-region-loses-pd", "VERBS-7.3.2.3-05", IWARP, "a region that is invalidated forgets its PD"),
     Fault("query-qp-old-ord", "VERBS-6.1.3-02", IWARP, "Query QP tells the ORD that was there before Modify QP"),
     Fault("refused-move-to-error-moves", "VERBS-6.1.3-04", BOTH, "a refused move to Error ends the stream"),
+    Fault("send-inv-twice-refused", "VERBS-7.8-04", IWARP, "the peer cannot invalidate what is Invalid"),
+    Fault("send-inv-leaves-local", "VERBS-7.8-03", IWARP, "a region that the peer invalidated still serves its own end",
+          ("VERBS-7.2.2-01",)),
+    Fault("unsignaled-invalidate-no-effect", "VERBS-8.2.2.1-03", BOTH, "a Local Invalidate that is not signaled does nothing"),
+    Fault("unsignaled-bind-no-effect", "VERBS-8.2.2.1-02", BOTH, "a bind that is not signaled does nothing"),
+    Fault("rereg-never-longer", "VERBS-7.3.2.3-05", BOTH, "a region that is reregistered with more bytes stays as short as it was"),
 ]
 
 
@@ -385,7 +391,9 @@ BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keep
                "event-not-for-second-qp", "srq-limit-zero-ignored", "resize-tells-old-entries", "solicited-not-for-send-errors",
                "poll-disarms", "freed-window-ties-qp", "window-read-needs-local-write", "fence-not-for-unsignaled-reads",
                "zero-length-checked-sink", "send-inv-needs-both-rights", "send-inv-before-payload", "pd-freed-with-invalid-mr",
-               "second-stream-keeps-rights", "invalid-region-loses-pd", "query-qp-old-ord", "refused-move-to-error-moves")
+               "second-stream-keeps-rights", "invalid-region-loses-pd", "query-qp-old-ord", "refused-move-to-error-moves",
+               "send-inv-twice-refused", "send-inv-leaves-local", "unsignaled-invalidate-no-effect", "unsignaled-bind-no-effect",
+               "rereg-never-longer")
 
 
 def names() -> List[str]:

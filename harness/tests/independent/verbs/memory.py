@@ -358,7 +358,7 @@ class Stags:
             return "bound"
         if remote and not self._remote_right(qp, target.rights):
             return "rights"
-        if not target.valid and fault == "invalidate-twice-refused":
+        if not target.valid and (fault == "invalidate-twice-refused" or remote and fault == "send-inv-twice-refused"):
             return "invalid"
         return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional, Tuple
 
+from .memory import Region
 from .queues import Wqe
 from .sending import acknowledged, pump, refused, status_of
 from .words import REMOTE_READ, REMOTE_WRITE
@@ -197,6 +198,10 @@ def _invalidated(qp: "Qp", what: Message, wqe: Wqe, key: int) -> bool:
         qp.model.engine.after(5_000, stags.invalidate, qp, key)
     elif not wrong and fault != "send-inv-no-effect":
         stags.invalidate(qp, key)
+        left = stags.local.get(key) if fault == "send-inv-leaves-local" else None
+        if isinstance(left, Region):
+            left.valid = True
+            stags.remote.pop(left.rkey, None)
     return True
 
 

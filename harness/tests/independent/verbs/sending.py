@@ -229,7 +229,7 @@ def _invalidate(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
         else:
             _fail(qp, wqe, "inv")
         return
-    if fault != "invalidate-no-effect":
+    if fault != "invalidate-no-effect" and (wqe.signaled or fault != "unsignaled-invalidate-no-effect"):
         qp.device.stags.invalidate(qp, wqe.key)
     if qp.model.choose.invalidate_wc == "late":
         qp.model.engine.after(2_000, _invalidated, qp, wqe)
@@ -256,7 +256,7 @@ def _bind(qp: "Qp", wqe: Wqe, fault: Optional[str]) -> None:
         return
     if fault == "bind-late":
         qp.model.engine.after(3_000, qp.device.stags.bind, qp, wqe.bind)
-    elif fault != "bind-no-effect":
+    elif fault != "bind-no-effect" and (wqe.signaled or fault != "unsignaled-bind-no-effect"):
         qp.device.stags.bind(qp, wqe.bind)
     wqe.done = True
 
