@@ -270,6 +270,13 @@ FAULTS = [
     ("unsignaled-invalidate-no-effect", "VERBS-8.2.2.1-03", "VERBS.68/quiet"),
     ("unsignaled-bind-no-effect", "VERBS-8.2.2.1-02", "VERBS.65/quiet"),
     ("rereg-never-longer", "VERBS-7.3.2.3-05", "VERBS.70/longer"),
+    ("zero-based-window-unbounded", "VERBS-7.10.2-09", "VERBS.37/zero-based-end"),
+    ("event-not-for-srq", "VERBS-8.2.5-05", "VERBS.74/srq"),
+    ("solicited-not-for-srq", "VERBS-8.2.5-06", "VERBS.74/srq"),
+    ("srq-bounds-unchecked", "VERBS-8.3.2-04", "VERBS.24/beyond-srq-recv"),
+    ("srq-stag-unchecked", "VERBS-8.3.2-03", "VERBS.24/flipped-srq-recv"),
+    ("srq-rights-unchecked", "VERBS-7.4.1-02", "VERBS.25/srq-into-none"),
+    ("send-inv-not-through-srq", "VERBS-7.8-02", "VERBS.67/srq"),
 ]
 
 

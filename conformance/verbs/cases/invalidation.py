@@ -11,23 +11,24 @@ from conformance.verbs.cases.remote import OPS, access, allowed, denied
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.cases.windows import bound, region, seen
 from conformance.verbs.steps.account import Wr
-from conformance.verbs.steps.declare import IWARP, MT, MW, each, product, verbs
+from conformance.verbs.steps.declare import IWARP, MT, MW, SRQ, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import BIND, INVALIDATE, LOCAL, SUCCESS
 from conformance.verbs.steps.session import (
     ALL, LOCAL_WRITE, MW_BIND, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, flushed, good, has_read,
     need_read, nodes, pair, receives,
 )  # fmt: skip
+from conformance.verbs.steps.shared import Shared
 from conformance.verbs.steps.windows import bind, invalidate, kind, window
 
 
 @verbs(67, "Send with Invalidate", "7.2.1-05 7.4.2-10 7.8-02 7.8-06..07 7.10.4-01 8.2.2.1-01 8.3.2-06 9.3.1.1-02 9.3.2.1-05",
        applies=f"{IWARP} or {MW}", errata="B53 B54 B62 B64 B65 B106", variants=each("what", [
            "valid", "again", "plain", "no-right", "local-rights", "unknown", "domain", "bound-region", "other-qp", "zero",
-           "read-right", "write-right", "own-buffer", "twice", "local-end"],
+           "read-right", "write-right", "own-buffer", "twice", "local-end", "srq"],
            {"no-right": IWARP, "local-rights": IWARP, "bound-region": MW, "other-qp": f"{IWARP} and {MW}",
             "zero": IWARP, "read-right": IWARP, "write-right": IWARP, "own-buffer": IWARP, "twice": IWARP,
-            "local-end": IWARP}))  # fmt: skip
+            "local-end": IWARP, "srq": f"{IWARP} and {SRQ}"}))  # fmt: skip
 def by_the_peer(t: Verbs) -> None:
     """The Receive tells which STag is Invalid now; what may not be invalidated ends the stream instead."""
     what = t.params["what"]
@@ -35,6 +36,10 @@ def by_the_peer(t: Verbs) -> None:
         if t.iwarp:
             t.notice("9.3.1.1-02", "Send with Invalidate", "not offered", "taken", "B64")
         t.skip("the provider does not take Send with Invalidate (B64)")
+    if what == "srq":
+        through_srq(t)
+        alive(t)
+        return
     p = pair(t, theirs=[] if what == "no-right" else None)
     if what == "no-right":
         p.b.has_rights([])
@@ -107,6 +112,22 @@ def one_right(t: Verbs, p: Pair, what: str) -> None:
         return
     t.require("WITH_INV" in got.wc.flags, row, f"the flags of {words}", sorted(got.wc.flags), "WITH_INV")
     t.require(sink.wrong(13, 0, 64) == 0, "8.2.2.1-01", "the payload at the WC of its Receive", "wrong", "that of the Send")
+
+
+def through_srq(t: Verbs) -> None:
+    """The Send takes a Receive of an SRQ: told and done as at a receive queue."""
+    s, mem = Shared(t), nodes(t)[1].mem(4096)
+    p = s.peer()
+    s.post(1)
+    sent = p.a.post([{"opcode": "SEND_WITH_INV", "sges": [p.ma.sge(0, 64)], "invalidate": mem.rkey}], must=False)
+    got = s.came([p], 1)
+    good(sent.wrs, "7.8-02", "a Send with Invalidate to a QP of an SRQ")
+    seen = [(wc.status, wc.invalidated if "WITH_INV" in wc.flags else None) for wc in got]
+    t.require(seen == [(SUCCESS, mem.rkey)], "9.3.2.1-05", "the WC of a Receive of an SRQ", seen, f"WITH_INV, {mem.rkey:08x}")
+    p.ma.write(b"\x77" * 64)
+    t.reap(access(p, "write", mem.remote(0)))
+    t.wait(t.quiet_us // 2)
+    t.require(mem.untouched(0, 64), "7.8-02", "a region that a Send through an SRQ invalidated", "written by the peer", "as it was")
 
 
 def of_a_region(t: Verbs, p: Pair, what: str) -> None:

@@ -7,20 +7,21 @@ from typing import Any
 from conformance.verbs.cases.queues import arm, armed_pair, send
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.steps.account import Wr
-from conformance.verbs.steps.declare import IWARP, each, verbs
+from conformance.verbs.steps.declare import IWARP, SRQ, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
     Node, Pair, alive, connect, event_of, good, heard, has_read, nodes, pair, receives, returned, said, settled, start,
 )  # fmt: skip
+from conformance.verbs.steps.shared import Shared
 
 
 @verbs(74, "Armed for solicited completions", "8.2.5-05..08", errata="B39 B40 B106",
-       variants=each("what", ["solicited", "error", "plain", "invalidate", "send-error"],
-                     {"invalidate": "send_with_inv"}))  # fmt: skip
+       variants=each("what", ["solicited", "error", "plain", "invalidate", "send-error", "srq"],
+                     {"invalidate": "send_with_inv", "srq": SRQ}))  # fmt: skip
 def solicited(t: Verbs) -> None:
     """A solicited Send and an error raise the event. A plain success need not, and one event too many harms nobody."""
-    if t.params["what"] == "send-error":
-        send_error(t)
+    if t.params["what"] in ("send-error", "srq"):
+        (send_error if t.params["what"] == "send-error" else through_srq)(t)
         alive(t)
         return
     _, other = nodes(t)
@@ -83,6 +84,22 @@ def send_error(t: Verbs) -> None:
     seen = event_of(one, handler, t.bound_us)
     t.require(seen == cq.cq, "8.2.5-07", "the event of a Send that completed in error", seen, f"cq {cq.cq}")
     t.reap(made.wrs)
+
+
+def through_srq(t: Verbs) -> None:
+    """Receives of an SRQ at the CQ of its QP: a solicited one, and one of any kind."""
+    other = nodes(t)[1]
+    handler, s = other.handler(), Shared(t)
+    cq = other.cq(64, handler)
+    p = s.peer(recv_cq=cq)
+    for solicited, row in ((True, "8.2.5-06"), (False, "8.2.5-05")):
+        s.post(1)
+        arm(t, cq, solicited)
+        sent = p.a.send(p.ma.sge(0, 8), flags=["SIGNALED", *(["SOLICITED"] if solicited else [])])
+        seen = event_of(other, handler, t.bound_us)
+        t.require(seen == cq.cq, row, "the event of a Receive of an SRQ", seen, f"cq {cq.cq}")
+        s.came([p], 1)
+        good([sent], "6.2.2-04", "a Send to a QP of an SRQ")
 
 
 _KINDS = ["receive", "send", "write", "read"]

@@ -11,13 +11,14 @@ from fcvi.engine.case import Variant
 
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.steps.account import Wr
-from conformance.verbs.steps.declare import IWARP, MT, each, product, verbs
+from conformance.verbs.steps.declare import IWARP, MT, SRQ, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import LOCAL, REFUSED_IB, REFUSED_IWARP, SINK, SUCCESS, TOO_SHORT, UNFIT_IB
 from conformance.verbs.steps.session import (
     ALL, LOCAL_WRITE, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Node, Pair, Qp, alive, connect, ending, flushed, good, has_read,
     message, moved, need_read, nodes, pair, receives, returned, said, start, unused_key,
 )  # fmt: skip
+from conformance.verbs.steps.shared import Shared
 
 LENGTH = 64
 WRAP = "fffffffffffffff0"
@@ -63,12 +64,16 @@ _OF_RECEIVES = {"flipped": "8.3.2-03", "deregistered": "8.3.2-03", "beyond": "8.
        errata="B30 B44 B54 B69", variants=[
            *product(each("fault", list(_FAULTS), {"zero": IWARP}), each("op", ["send", "second", "write", "read", "recv"])),
            *product(each("fault", ["pd", "deregistered"]), each("op", ["second-recv"])),
+           *product(each("fault", ["flipped", "beyond"]), each("op", ["srq-recv"], {"srq-recv": SRQ})),
            Variant("domains", {"fault": "domains"})])  # fmt: skip
 def local_buffer(t: Verbs) -> None:
     """The WR ends with an error of protection or is refused; nothing is sent from it, and nothing is placed into it."""
     fault = t.params["fault"]
     if fault == "domains":
         domains(t)
+    elif t.params["op"] == "srq-recv":
+        s = Shared(t)
+        bad_of_srq(t, s, faulty(t, s.node, s.mem, fault), _OF_RECEIVES[fault], f"memory that may not be used ({fault})")
     elif t.params["op"].endswith("recv"):
         bad_receive(t, fault, _AHEAD if t.params["op"] == "second-recv" else 0)
     elif t.params["op"] == "read":
@@ -169,6 +174,28 @@ def bad_receive(t: Verbs, fault: str, ahead: int) -> None:
         t.require(set(kept) == {mem.fill}, row, f"memory that may not be used ({fault})", "changed", "as it was")
 
 
+def bad_of_srq(t: Verbs, s: Shared, sge: Mapping[str, Any], row: str, into: str) -> None:
+    """The only Receive of an SRQ has such a buffer: the message that takes it ends with its QP, and the SRQ serves another."""
+    p, q = s.peer(), s.peer()
+    made = s.srq.post([{"sges": [sge]}], must=False)
+    if not made.wrs:
+        t.notice(row, f"a Receive of an SRQ into {into}", made.said, "a Completion Error", "B54")
+        return
+    s.posted[made.wrs[0].wr_id] = (made.wrs[0], 0)
+    before = {mem: outside(mem, t.params.get("fault", "")) for mem in t.account.mems if mem.node is s.node}
+    sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, LENGTH)]}], must=False)
+    got = s.came([p], 1)
+    seen = got[0].status if got else "none"
+    wanted = LOCAL | TOO_SHORT
+    t.require(seen in wanted, row, f"a Receive of an SRQ into {into}", seen, " or ".join(sorted(wanted)))
+    sender(t, sent.wrs)
+    for mem, bytes_ in before.items():
+        t.require(outside(mem, t.params.get("fault", "")) == bytes_, row, f"memory at a Receive of an SRQ into {into}", "changed",
+                  "as it was")  # fmt: skip
+    s.post(2)
+    s.serves(q, 2, "6.3.6-03")
+
+
 def sender(t: Verbs, wrs: list[Wr], ended: bool = False) -> None:
     """The end that sent what the other's Receive could not take, or met an end that was in Error already: the sets of B54."""
     t.reap(wrs)
@@ -222,7 +249,8 @@ _SUMS = {
 
 @verbs(25, "Local rights", "7.4-01 7.4.1-01..04 7.4.2-11", errata="B30 B54", variants=[
     *product(each("what", ["sum"]), each("rights", _SUMS)),
-    *each("what", ["send-from-none", "receive-into-none", "receive-into-read", "local-only"]),
+    *each("what", ["send-from-none", "receive-into-none", "receive-into-read", "local-only", "srq-into-none"],
+          {"srq-into-none": SRQ}),
 ])  # fmt: skip
 def local_rights(t: Verbs) -> None:
     """Each legal sum of rights can be had, and the others cannot. A Receive needs local write, and local rights alone decide."""
@@ -238,6 +266,10 @@ def local_rights(t: Verbs) -> None:
             t.require(returned(made), "7.4-01", f"a region with {words}", said(made), OK)
         if rights in ((), (LOCAL_WRITE,)):
             t.require(returned(made), "7.4.1-01", f"a region with {words}", said(made), OK)
+        alive(t)
+        return
+    if what == "srq-into-none":
+        bad_of_srq(t, Shared(t), other.mem(256, access=()).sge(0, LENGTH), "7.4.1-02", "memory without local write")
         alive(t)
         return
     p = pair(t)

@@ -49,7 +49,8 @@ def seen(mem: Mem, rkey: int, va: int) -> Mem:
 @verbs(37, "Binds, and the rights of window and region", "7.10.2-05..06 7.10.2-08 7.10.2-10..13 7.10.6.2-01 8.3.2-09", applies=MW,
        errata="B12 B30 B31 B54 B65", variants=[
            *product(each("what", ["rights"]), each("window", _RIGHTS), each("op", ["write", "read"])),
-           *each("what", ["zero-based", "zero-region", "no-local-write", "read-only", "no-remote-rights", "region-ignored"],
+           *each("what", ["zero-based", "zero-region", "no-local-write", "read-only", "no-remote-rights", "region-ignored",
+                               "zero-based-end"],
                  {"zero-region": IWARP})])  # fmt: skip
 def binds(t: Verbs) -> None:
     """A window has rights of its own, within what the region's local rights bear; the region's remote rights count for nothing."""
@@ -75,6 +76,14 @@ def binds(t: Verbs) -> None:
         else:
             part = seen(mem, made.rkey, -512)
             allowed(t, p, "write", part, "7.10.2-05", 512)
+    elif what == "zero-based-end":
+        mem = region(t)
+        made = bind(p.b, window(p.b.node), mem, 512, 100, access=(REMOTE_READ, REMOTE_WRITE, "ZERO_BASED"))
+        if not made.good:
+            t.skip(f"no window with offsets from zero can be had, which the variant zero-based judges: {made.status} (B31)")
+        what = "a write with a byte behind a window of offsets from zero"
+        denied(t, p, "write", seen(mem, made.rkey, -512).remote(549), "7.10.2-09", what, region=mem)
+        t.require(mem.untouched(512, 256), "7.10.2-09", f"the memory of {what}", "changed", "as it was")
     elif what == "read-only":
         need_read(t)
         one = nodes(t)[1]

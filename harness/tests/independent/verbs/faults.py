@@ -369,6 +369,13 @@ FAULTS: List[Fault] = [
           ("VERBS-7.2.2-01",)),
     Fault("unsignaled-invalidate-no-effect", "VERBS-8.2.2.1-03", BOTH, "a Local Invalidate that is not signaled does nothing"),
     Fault("unsignaled-bind-no-effect", "VERBS-8.2.2.1-02", BOTH, "a bind that is not signaled does nothing"),
+    Fault("zero-based-window-unbounded", "VERBS-7.10.2-09", BOTH, "a window of offsets from zero has no end"),
+    Fault("event-not-for-srq", "VERBS-8.2.5-05", BOTH, "an armed CQ makes no event for Receives of an SRQ"),
+    Fault("solicited-not-for-srq", "VERBS-8.2.5-06", BOTH, "armed for solicited, Receives of an SRQ make no event"),
+    Fault("srq-bounds-unchecked", "VERBS-8.3.2-04", BOTH, "the bounds of a buffer of an SRQ are not checked"),
+    Fault("srq-stag-unchecked", "VERBS-8.3.2-03", BOTH, "the key of a buffer of an SRQ is not compared"),
+    Fault("srq-rights-unchecked", "VERBS-7.4.1-02", BOTH, "a Receive of an SRQ needs no local write"),
+    Fault("send-inv-not-through-srq", "VERBS-7.8-02", IWARP, "a Send with Invalidate to a QP of an SRQ leaves the STag Valid"),
     Fault("rereg-never-longer", "VERBS-7.3.2.3-05", BOTH, "a region that is reregistered with more bytes stays as short as it was"),
 ]
 
@@ -393,7 +400,8 @@ BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keep
                "zero-length-checked-sink", "send-inv-needs-both-rights", "send-inv-before-payload", "pd-freed-with-invalid-mr",
                "second-stream-keeps-rights", "invalid-region-loses-pd", "query-qp-old-ord", "refused-move-to-error-moves",
                "send-inv-twice-refused", "send-inv-leaves-local", "unsignaled-invalidate-no-effect", "unsignaled-bind-no-effect",
-               "rereg-never-longer")
+               "rereg-never-longer", "zero-based-window-unbounded", "event-not-for-srq", "solicited-not-for-srq",
+               "srq-bounds-unchecked", "srq-stag-unchecked", "srq-rights-unchecked", "send-inv-not-through-srq")
 
 
 def names() -> List[str]:

@@ -252,7 +252,7 @@ class Stags:
             low, high = window.base - (window.start - region.base), window.base - (window.start - region.base) + region.length
         elif fault == "window-end-plus-one":
             high += 1
-        if not (low <= addr and addr + length <= high):
+        if not (low <= addr and addr + length <= high) and not (fault == "zero-based-window-unbounded" and not window.base):
             return None, "bounds"
         if not window.rights & right and fault != "window-right-unchecked":
             return None, "rights"

@@ -199,6 +199,9 @@ class Cq:
                 wakes = cqe.status != "SUCCESS"
             if not wakes:
                 return
+        if cqe.qp.srq and cqe.opcode == "RECV" and (
+                fault == "event-not-for-srq" or fault == "solicited-not-for-srq" and self.armed == "solicited"):
+            return
         if fault == "event-lost-when-not-empty" and len(self.items) > 1:
             return
         if fault == "event-not-for-second-qp" and cqe.qp in self.users[1:]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .qp import Qp
 
 Message = Tuple[Any, ...]
+#: Faults of the buffers of an S-RQ, by what is wrong with one.
+_UNCHECKED = {"bounds": "srq-bounds-unchecked", "stag": "srq-stag-unchecked", "rights": "srq-rights-unchecked"}
 RNR_US = 40_000
 LOST_US = 60_000
 LAZY_US = 250_000
@@ -196,7 +198,7 @@ def _invalidated(qp: "Qp", what: Message, wqe: Wqe, key: int) -> bool:
         return False
     if not wrong and fault == "send-inv-late":
         qp.model.engine.after(5_000, stags.invalidate, qp, key)
-    elif not wrong and fault != "send-inv-no-effect":
+    elif not wrong and fault != "send-inv-no-effect" and not (fault == "send-inv-not-through-srq" and qp.srq):
         stags.invalidate(qp, key)
         left = stags.local.get(key) if fault == "send-inv-leaves-local" else None
         if isinstance(left, Region):
@@ -222,6 +224,8 @@ def _scatter(qp: "Qp", wqe: Wqe, data: bytes, over: bool) -> str:
         if qp.model.choose.receive_check == "all":
             span = sge
         target, wrong = qp.device.stags.sge(pd, span, True)
+        if qp.srq and fault and fault == _UNCHECKED.get(wrong):
+            target = qp.device.stags.find(qp.device.stags.local, sge[0], fault)
         if target is None:
             if fault == "receive-sge-error-ignored":
                 at += sge[2]
