@@ -18,6 +18,9 @@ struct connection {
     bool sends[2];       /* data */
     uint32_t next[2];    /* sequence number behind the data of each side */
     uint64_t data_us[2]; /* when its latest data came */
+    bool acks[2];        /* something */
+    uint32_t acked[2];   /* the latest acknowledgement by each side */
+    uint8_t hops[2];     /* hop limit of its latest segment, 0 without one */
     struct side *side[2];
     struct fcvi_vitcp_monitor *monitor; /* once it is VI/TCP */
     struct tcp_connection seen;
@@ -62,6 +65,7 @@ struct tcp_judge {
     struct tcp_attempt attempt[ATTEMPTS];
     size_t attempts, attempt_next;
     bool six;
+    uint8_t hops; /* hop limit of the segment */
     struct tcp_tally tally;
 };
 
@@ -399,6 +403,16 @@ static void end_connection(struct tcp_judge *t, struct connection *c)
     free(c);
 }
 
+static void note_reset(const struct tcp_judge *t, struct connection *c, unsigned by)
+{
+    const uint32_t left = c->next[1 - by] - c->acked[by];
+    c->seen.reset[by] = true;
+    c->seen.foreign[by] = c->hops[by] != 0 && c->hops[by] != t->hops;
+    c->seen.bare[by] = (t->now->flags & STREAMS_ACK) == 0;
+    if (c->sends[1 - by] && c->acks[by] && (int32_t)left > 0)
+        c->seen.unacknowledged[1 - by] = left;
+}
+
 static void leave(struct tcp_judge *t, struct side *s)
 {
     struct connection *c = s->connection;
@@ -410,7 +424,8 @@ static void leave(struct tcp_judge *t, struct side *s)
         c->seen.side[s->direction].open |= s->have != 0;
         fcvi_vitcp_monitor_lost(c->monitor, s->direction);
     }
-    c->seen.reset[s->direction] = t->now != NULL && (t->now->flags & STREAMS_RST) != 0;
+    if (t->now != NULL && (t->now->flags & STREAMS_RST) != 0)
+        note_reset(t, c, s->direction);
     c->side[s->direction] = NULL;
     c->left = true;
     s->connection = NULL;
@@ -567,6 +582,11 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
     c->seen.last_record = g->record;
     c->seen.last_us = g->time_us;
     note_repeated(c, s->direction, g);
+    c->hops[s->direction] = t->hops;
+    if ((g->flags & STREAMS_ACK) != 0) {
+        c->acks[s->direction] = true;
+        c->acked[s->direction] = g->acknowledged;
+    }
     if ((g->flags & STREAMS_FIN) != 0)
         c->seen.fin[s->direction] = true;
     if (g->length + g->missing == 0) {
@@ -682,6 +702,7 @@ int fcvi_tcp_take(struct tcp_judge *t, const struct capture_record *record, uint
     segment.time_us = record->time_us;
     t->now = &segment;
     t->six = ip->bytes[0] >> 4 == 6;
+    t->hops = ip->bytes[t->six ? 7 : 8];
     if (t->options.connections)
         note_attempt(t, &segment);
     const int status = t->calls->take(t->streams, &segment);

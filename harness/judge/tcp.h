@@ -88,6 +88,9 @@ struct tcp_connection {
     uint16_t port[2];
     uint64_t first_record, last_record, first_us, last_us, answer_us;
     bool fin[2], reset[2];
+    bool foreign[2]; /* the reset came another way than what the side sent before: by its hop limit */
+    bool bare[2];    /* the reset has no ACK: of a host that does not know the connection (RFC 9293, 3.5.2) */
+    uint32_t unacknowledged[2]; /* bytes of a side that the other had not acknowledged when it reset */
     uint32_t repeated[2]; /* how often a side sent old data again since the other one's latest segment */
     struct fcvi_vitcp_side side[2];
     uint64_t violations, notices;

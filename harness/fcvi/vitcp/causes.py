@@ -23,6 +23,7 @@ _TITLES = {
     "reported-error": "one end reports an error of a message",
     "connection-refused": "nothing listens on that port of TCP",
     "end-silent": "one end fell silent, and the other repeated its data in vain",
+    "stopped": "a message stopped before its end",
     "closed-early": "the TCP connection was closed before a message was whole",
 }
 _LONG_US = 60_000_000  # the draft has no timer; an application that asked has given up by then, or says so
@@ -79,9 +80,23 @@ def _of_reset(row: dict[str, Any]) -> Iterator[Found]:
         # where a rule was broken, or read otherwise, End of Message may not be where the other end looks for it
         certainty = "possible" if row["violations"] or row["notices"] else "shown by the frames"
         text = f"TCP reset by {' and '.join(by)}, and the VI with it (2.2.2.2.2), while {pending}."
-        party = by[0] if len(by) == 1 and _cuts_off(row, by[0]) else ""
+        if row["foreign_reset"]:
+            text += " It came another way than what was sent from that address before, so something between may have sent it."
+        party = by[0] if len(by) == 1 and _cuts_off(row, by[0]) and not row["foreign_reset"] else ""
         confirm = f"the log of {by[0]}" if party else "the logs of both ends: who resets may have waited in vain"
         yield Found("connection-reset", certainty, text, confirm, party, row)  # fmt: skip
+
+
+def _of_forgotten(row: dict[str, Any]) -> Iterator[Found]:
+    """Data that were never acknowledged, and a reset without ACK: so a host answers that does not know the connection. Who closes
+    by a reset sends it with ACK, and behind a FIN data may cross."""
+    for end, other, sent in zip(_ENDS, _ENDS[::-1], row["sent"]):
+        is_bare = row["closed"] == f"reset by {other}" and row["bare_reset"]
+        if is_bare and sent["unacknowledged"] and row["reliable"] and row["whole"]:
+            yield Found("connection-reset", "probable", f"{row[other]} acknowledges nothing of the last "
+                        f"{sent['unacknowledged']} bytes of {row[end]} and answers them by a reset without ACK, as a host does "
+                        "that does not know the connection (RFC 9293, 3.5.2): it was restarted, or something between forgot it.",
+                        f"the log of {row[other]}: whether it was restarted; firewalls and NAT on the path", "", row)  # fmt: skip
 
 
 def _cuts_off(row: dict[str, Any], end: str) -> bool:
@@ -100,6 +115,17 @@ def _of_fin(row: dict[str, Any]) -> Iterator[Found]:
                 "the logs of both ends: VipDisconnect while a Descriptor was under way", "", row)  # fmt: skip
 
 
+def _of_stop(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
+    """A message that is not whole, and nothing more of the connection for long, though the capture goes on."""
+    names = [row[end] for end, sent in zip(_ENDS, row["sent"]) if sent["unfinished"]]
+    waited = newest_us / 1e6 - row["begin"] - row["seconds"]
+    if not _pending(row) or not names or row["violations"] or row["notices"] or waited <= _LONG_US / 1e6:
+        return
+    yield Found("stopped", "possible", f"A message of {' and of '.join(names)} is not whole, and no segment of the connection came "
+                f"in {waited:.0f} s: its sender stopped, or the other end has no room, or the path is cut.",
+                "captures and logs at both ends", "", row)  # fmt: skip
+
+
 def _of_silence(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
     """Data that go again and again, and no segment of the other end, until the connection is reset or the capture has gone on for
     long."""
@@ -107,7 +133,8 @@ def _of_silence(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
         return
     last_us = (row["begin"] + row["seconds"]) * 1e6
     for end, other, sent in zip(_ENDS, _ENDS[::-1], row["sent"]):
-        is_over = f"reset by {end}" in row["closed"] or (row["closed"] == "not seen" and newest_us > last_us + _LONG_US)
+        gone = newest_us > last_us + _LONG_US and row["closed"] in ("not seen", f"fin by {end}")
+        is_over = f"reset by {end}" in row["closed"] or gone
         if sent["repeated"] >= _MANY and is_over:
             yield Found("end-silent", "probable", f"{row[end]} sent the same data {sent['repeated']} times again, and no segment "
                         f"of {row[other]} follows: that end is gone, or the path to it.",
@@ -119,6 +146,7 @@ def _of_attempts(attempts: list[dict[str, Any]], rows: list[dict[str, Any]], new
     """TCP connections to an end that speaks VI/TCP which never were, one of each caller."""
     spoken = {row["called"] for row in rows}
     told: set[tuple[str, str, bool]] = set()
+    silent: dict[str, list[dict[str, Any]]] = {}  # by who is called
     for a in attempts:
         key = (_host(a["caller"]), a["called"], a["refused"])
         # of a refused one the answer is the latest record, and its clock may be another
@@ -135,8 +163,12 @@ def _of_attempts(attempts: list[dict[str, Any]], rows: list[dict[str, Any]], new
                         row)  # fmt: skip
         elif newest_us > a["last_us"] + _LONG_US:
             told.add(key)
-            yield Found("no-answer", "possible", f"{a['syns']} SYN of {a['caller']} to {a['called']} had no answer: the host is "
-                        "not there, or something between drops them.", "a capture at the called host", "", row)  # fmt: skip
+            silent.setdefault(a["called"], []).append(row)
+    for called, asked in silent.items():
+        more = f" and of {len(asked) - 1} other hosts" if len(asked) > 1 else ""
+        syns = sum(a["syns"] for a in asked)
+        yield Found("no-answer", "possible", f"{syns} SYN of {asked[0]['caller']}{more} to {called} had no answer: the host is not "
+                    "there, or something between drops them.", "a capture at the called host", "", asked[0])  # fmt: skip
 
 
 def _host(end: str) -> str:
@@ -201,9 +233,11 @@ def _of(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) -> Iter
     elif answer == "Connect Request" and row["whole"] and not row["missing"]:
         yield from _of_no_answer(row, newest_us)
     elif "reset by" in row["closed"]:
-        yield from _of_reset(row)
+        yield from (list(_of_reset(row)) or _of_forgotten(row))
     elif row["closed"] != "not seen":
         yield from _of_fin(row)
+    else:
+        yield from _of_stop(row, newest_us)
     for side, sent in enumerate(row["sent"]):
         if sent["errors"] and row["reliable"]:  # at other levels nobody asks what the field says (3.1)
             yield Found("reported-error", "shown by the frames", f"{sent['errors']} PDUs of {row[_ENDS[side]]} have a VI Error "

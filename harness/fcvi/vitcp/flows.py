@@ -75,13 +75,15 @@ def row_of(path: str, c: Any) -> dict[str, Any]:
         "answer": _setup(sides), "answer_seconds": (c.answer_us - c.first_us) / 1e6 if c.answer_us else -1,
         "mtu": min(mtus) if all(mtus) else -1, "reliable": all(bool(side.reliable) for side in sides),
         "flow_control": all(bool(side.flow_control) for side in sides), "closed": _closed(c),
+        "foreign_reset": any(c.foreign), "bare_reset": any(c.bare),
         "violations": c.violations, "notices": c.notices,
         "sent": [
             {"messages": side.messages, "bytes": side.data, "errors": side.errors,
              "unfinished": bool(side.open or side.responding),
              "unanswered_reads": max(0, side.pdus[lib.FCVI_PDU_READ_REQUEST] - other.responses), "repeated": repeated,
+             "unacknowledged": unacknowledged,
              "pdus": {name: side.pdus[i] for i, name in enumerate((*codec.PDUS, "unknown")) if side.pdus[i]}}
-            for side, other, repeated in zip(sides, sides[::-1], c.repeated)
+            for side, other, repeated, unacknowledged in zip(sides, sides[::-1], c.repeated, c.unacknowledged)
         ],
     }  # fmt: skip
 

@@ -362,6 +362,49 @@ def test_a_reset_within_a_read_is_told_whatever_the_clocks_of_two_taps_are(secon
     assert explained(tmp_path / "c.pcap", behind([*frames, (at + 0.001, reset)], seconds))[0] == ["connection-reset"]
 
 
+@pytest.mark.parametrize("flags, seconds, causes", [(0, 90, ["stopped"]), (0, 40, []), (2, 90, [])])
+def test_a_message_that_stops_is_told_after_a_minute(
+    flags: int, seconds: int, causes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While others go on: who waits for more than a minute within a message has stopped."""
+    first, path = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40), flags=flags))]), tmp_path / "c.pcap"
+    write(path, [p for _, p in first], at=[s for s, _ in first])
+    monkeypatch.setattr(vitcp_conversations, "CALLER", 50001)
+    other = spoken(CALLED)
+    write(tmp_path / "more.pcap", [p for _, p in other], at=[s + seconds for s, _ in other])
+    path.write_bytes(path.read_bytes() + (tmp_path / "more.pcap").read_bytes()[24:])
+    assert [json.loads(line)["cause"] for line in fcvi("explain", "--json", str(path)).stdout.splitlines()] == causes
+
+
+@pytest.mark.parametrize("flags, closes, causes", [
+    (4, False, ["connection-reset"]), (20, False, []), (4, True, []),
+])  # fmt: skip
+def test_a_reset_without_ack_of_data_that_nothing_acknowledged_is_of_a_host_that_forgot(
+    flags: int, closes: bool, causes: list[str], tmp_path: Path
+) -> None:
+    """Who closes by a reset sends it with ACK, and behind a FIN data may cross."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, b"x")), (1, pdu(NOP, ack=1)), (0, pdu(SEND, 2, bytes(40)))])
+    at, last = frames[-1]
+    frames += [(at + 0.001, Packet(1, 17, last.acknowledged, last.sequence))] * closes
+    frames.append((at + 0.002, Packet(1, flags, last.acknowledged + closes, last.sequence if flags & 16 else 0)))
+    assert explained(tmp_path / "c.pcap", frames)[0] == causes
+
+
+def test_a_reset_that_came_another_way_accuses_nobody(tmp_path: Path) -> None:
+    """A firewall resets in the name of an end: the hop limit tells it."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40), flags=0))])
+    at, last = frames[-1]
+    path = tmp_path / "c.pcap"
+    write(path, [*(p for _, p in frames), Packet(1, 20, last.acknowledged, last.sequence + len(last.data))])
+    told = json.loads(fcvi("explain", "--json", str(path)).stdout)
+    assert (told["cause"], told["party"]) == ("connection-reset", "192.0.2.2:50444")
+    raw = bytearray(path.read_bytes())
+    raw[-32] ^= 1  # of the last packet: 20 bytes of TCP, 12 of IP behind the hop limit
+    path.write_bytes(raw)
+    told = json.loads(fcvi("explain", "--json", str(path)).stdout)
+    assert (told["cause"], told["party"]) == ("connection-reset", "") and "another way" in told["text"]
+
+
 @pytest.mark.parametrize("seconds", [-86400, -500, -20, -0.9, 0.9, 20, 500, 86400])
 @pytest.mark.parametrize("last", ["nothing", "reset", "repeated"])
 def test_clocks_of_two_taps_change_no_cause(last: str, seconds: float, tmp_path: Path) -> None:
