@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Optional, Sequence
 
 from fcvi import __version__
-from . import pics as pics_module, runner
+from . import pics as pics_module, runner, strict
 from .case import CaseInfo, Variant, load_cases
 from .deviation import MOST, Deviation
 from .player import PlayerDut
@@ -70,7 +70,7 @@ def strayed(run: Mapping[str, Any], directory: Place) -> list[str]:
         )
         if names
     ]
-    return found or [f"{FOLDER}/{RUN}: its cases are there more than once, or in another order than they ran"]
+    return found or [f"{FOLDER}/{RUN}: its cases are in another order than they ran"]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -111,6 +111,9 @@ def _check_shape(run: dict[str, Any]) -> None:
         check(case, _CASE, "cases: ", 2)
         if not 1 <= case.get("slower", 1) <= 1000:
             raise ValueError("cases: slower is out of range")
+    double = strict.twice(case["id"] for case in run["cases"])
+    if double is not None:  # a million of the same line would be a million cases to judge
+        raise ValueError(f"the case {double:.60} is there twice")
 
 
 def _rejudge(directory: Place, run: dict[str, Any]) -> RunReport:

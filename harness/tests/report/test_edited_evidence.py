@@ -86,7 +86,9 @@ def test_a_case_that_was_added_is_named(report: Path) -> None:
     assert "A.1/class3/in-order was not selected" in judged(report, "--quiet").stderr
     edit(report, lambda d: d.update(cases=[*d["cases"][:-1], d["cases"][0]]))
     done = judged(report, "--quiet")
-    assert done.returncode == 1 and "more than once" in done.stderr
+    assert done.returncode == 2 and "is there twice" in done.stderr
+    edit(report, lambda d: d.update(cases=[*d["cases"][1:-1], d["cases"][0]]))
+    assert "in another order than they ran" in judged(report, "--quiet").stderr
 
 
 def test_a_failure_that_was_waived_counts(report: Path) -> None:
