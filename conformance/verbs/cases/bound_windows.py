@@ -84,8 +84,8 @@ _KEYS = {"previous": 0xFF, "next": 1, "low-bit": 0x81, "far": 0x5A}  # added to 
            *each("what", ["numbers", "bound", "rebound", "shorter", "weaker", "many", "overlapping", "bind-then-send", "quiet",
                           "independent"]),
            *product(each("what", ["key"]), each("key", _KEYS)),
-           *product(each("what", ["bounds"]), each("side", {"before": -1, "beyond": 37})),
-           *product(each("what", ["deallocated"]), each("state", ["new", "bound", "invalid"])),
+           *product(each("what", ["bounds"]), each("side", {"before": -1, "beyond": 37, "read-beyond": "read"})),
+           *product(each("what", ["deallocated"]), each("state", ["new", "bound", "invalid", "read"])),
            *each("what", ["loop"], {"loop": MT})])  # fmt: skip
 def life(t: Verbs) -> None:
     """A window gives what its bind says, by the rkey of the bind, from its WC on and until it is invalidated or deallocated."""
@@ -123,6 +123,9 @@ def life(t: Verbs) -> None:
         denied(t, p, "write", mem.remote(0, rkey=other), "7.10.2-16", f"a write by another key of a bound window, {other:08x}",
                region=mem)  # fmt: skip
     elif what == "bounds":
+        op, side = ("read", 37) if t.params["side"] == "read" else ("write", t.params["side"])
+        if op == "read":
+            need_read(t)
         mw = window(p.b.node)
         made = bind(p.b, mw, mem, 1001, 100, access=BOTH)
         t.require(made.good, "7.10.2-01", "a bind of 100 bytes at an odd address", made.status, OK)
@@ -130,8 +133,8 @@ def life(t: Verbs) -> None:
         for at in (1001, 1037):  # the first and the last 64 bytes of the window
             allowed(t, p, "write", view, "7.10.2-07", at)
         mem.write(bytes([mem.fill]) * 200, 950)
-        denied(t, p, "write", mem.remote(1001 + t.params["side"], rkey=made.rkey), "7.10.2-09",
-               "a write with a byte outside of the window", region=mem)  # fmt: skip
+        denied(t, p, op, mem.remote(1001 + side, rkey=made.rkey), "7.10.2-09",
+               f"a {op} with a byte outside of the window", region=mem)  # fmt: skip
         t.require(mem.untouched(900, 300), "7.10.2-09", "the memory around a window", "changed", "as it was")
     elif what == "deallocated":
         deallocated(t, p, mem)
@@ -295,6 +298,9 @@ def independent(t: Verbs, p: Pair, mem: Mem) -> None:
 def deallocated(t: Verbs, p: Pair, mem: Mem) -> None:
     """In each state; and nobody gets in by it afterwards."""
     state = t.params["state"]
+    op = "read" if state == "read" else "write"
+    if op == "read":
+        need_read(t)
     mw = window(p.b.node)
     if state != "new":
         mw, made = bound(t, p, mem, BOTH, "7.10.2-01", "a bind")
@@ -303,7 +309,7 @@ def deallocated(t: Verbs, p: Pair, mem: Mem) -> None:
         if state == "invalid" and not released(t, p.b, mw, made.rkey):
             t.skip("windows cannot be made Invalid without being deallocated (B64)")
     t.require(mw.deallocate(), "7.9-07", f"deallocating a window ({state})", REFUSED, OK)
-    denied(t, p, "write", mem.remote(0, rkey=mw.rkey), "7.10.6.2-03", "a write by a window that was deallocated", region=mem)
+    denied(t, p, op, mem.remote(0, rkey=mw.rkey), "7.10.6.2-03", f"a {op} by a window that was deallocated", region=mem)
 
 
 def loop(t: Verbs, p: Pair, mem: Mem) -> None:

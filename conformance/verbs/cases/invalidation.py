@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 from conformance.verbs.cases.bound_windows import BOTH, under_way
 from conformance.verbs.cases.objects import refused, success
+from conformance.verbs.cases.protection import sender
 from conformance.verbs.cases.registering import in_domain
 from conformance.verbs.cases.remote import OPS, access, allowed, denied
 from conformance.verbs.cases.states import unknown
@@ -13,9 +14,9 @@ from conformance.verbs.cases.windows import bound, region, seen
 from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, MT, MW, SRQ, each, product, verbs
 from conformance.verbs.steps.scenario import Verbs
-from conformance.verbs.steps.sets import BIND, INVALIDATE, LOCAL, SUCCESS
+from conformance.verbs.steps.sets import BIND, INVALIDATE, LOCAL, SINK, SUCCESS, TOO_SHORT
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, MW_BIND, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, flushed, good, has_read,
+    ALL, LOCAL_WRITE, MW_BIND, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Pair, alive, ending, flushed, good, has_read,
     need_read, nodes, pair, receives,
 )  # fmt: skip
 from conformance.verbs.steps.shared import Shared
@@ -215,7 +216,8 @@ def still(t: Verbs, mem: Mem) -> None:
        "8.3.2-07 8.3.2-09..10",
        applies=f"{MW} and local_inv", errata="B54 B64 B65 B68 B100 B103 B106", variants=[
            *product(each("what", ["plain"]), each("op", ["write", "read"])),
-           *product(each("what", ["region"]), each("op", ["send", "write", "read", "deregister", "bind", "pd-kept"])),
+           *product(each("what", ["region"]),
+                    each("op", ["send", "write", "read", "deregister", "bind", "pd-kept", "recv", "sink"])),
            *each("what", ["overlap", "order", "twice", "new", "key", "region-key", "zero", "unknown", "bound-region", "region-pd",
                           "other-qp", "other-pd", "rebind", "list", "quiet", "fence", "fence-region", "fence-source", "loop"],
                  {"loop": MT, "other-qp": IWARP, "zero": IWARP, "fence-source": IWARP})])  # fmt: skip
@@ -224,7 +226,7 @@ def by_oneself(t: Verbs) -> None:
     what = t.params["what"]
     if kind(t) == 1 and not t.iwarp:
         t.skip("windows of type 1 are not invalidated (B65)")
-    if t.params.get("op") == "read" or what in ("fence", "fence-region"):
+    if t.params.get("op") in ("read", "sink") or what in ("fence", "fence-region"):
         need_read(t)
     if what == "region":
         invalid_region(t, t.params["op"])
@@ -366,6 +368,8 @@ def invalid_region(t: Verbs, use: str) -> None:
     elif use in OPS:
         denied(t, p, use, mem.remote(0), "7.2.2-01 7.8-02 7.8-03", f"a {use} of a region that is Invalid", event="7.8-03",
                region=mem)  # fmt: skip
+    elif use in ("recv", "sink"):
+        filled(t, p, mem, use)
     elif use == "send":
         got = p.a.recv(p.ma.sge(0, 64))
         made = p.b.post([{"opcode": "SEND", "sges": [mem.sge(0, 64)]}], must=False).wrs
@@ -380,6 +384,23 @@ def invalid_region(t: Verbs, use: str) -> None:
         for row in ("7.10.6.1-02", "8.3.2-09"):
             t.require(tied.status in BIND or tied.status == "refused", row, "a bind to a region that is Invalid", tied.status,
                       "refused, or an error of the set")  # fmt: skip
+
+
+def filled(t: Verbs, p: Pair, mem: Mem, use: str) -> None:
+    """A Receive into a region that is Invalid, or a Read of its own end into it."""
+    what = f"a {'Receive' if use == 'recv' else 'Read'} into a region that is Invalid"
+    if use == "sink":
+        wrs = p.b.post([{"opcode": "RDMA_READ", "sges": [mem.sge(0, 64)], "remote": p.ma.remote(0)}], must=False).wrs
+        ending(t, wrs, "7.8-03", what)
+    else:
+        wrs = p.b.post([{"sges": [mem.sge(0, 64)]}], queue="rq", must=False).wrs
+        sent = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, 64)]}], must=False).wrs if wrs else []
+        t.reap(wrs)
+        sender(t, sent)
+    wanted = LOCAL | (TOO_SHORT if use == "recv" else SINK if t.iwarp else frozenset())
+    for row in ("7.2.2-01", "7.8-03"):
+        t.require(all(wr.status in wanted for wr in wrs), row, what, [wr.status for wr in wrs], " or ".join(sorted(wanted)))
+        t.require(mem.untouched(64), row, f"the memory of {what}", "changed", "as it was")
 
 
 def bad(t: Verbs, p: Pair, key: int, rows: list[str], what: str) -> None:

@@ -7,12 +7,14 @@ from typing import Any
 from conformance.verbs.cases.queues import arm, armed_pair, send
 from conformance.verbs.cases.states import unknown
 from conformance.verbs.steps.account import Wr
-from conformance.verbs.steps.declare import IWARP, SRQ, each, verbs
+from conformance.verbs.steps.declare import IWARP, MW, SRQ, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    Node, Pair, alive, connect, event_of, good, heard, has_read, nodes, pair, receives, returned, said, settled, start,
+    ALL, MW_BIND, Node, Pair, Qp, alive, connect, event_of, good, heard, has_read, hex64, nodes, pair, receives, returned, said,
+    settled, start,
 )  # fmt: skip
 from conformance.verbs.steps.shared import Shared
+from conformance.verbs.steps.windows import next_key, window
 
 
 @verbs(74, "Armed for solicited completions", "8.2.5-05..08", errata="B39 B40 B106",
@@ -102,11 +104,12 @@ def through_srq(t: Verbs) -> None:
         good([sent], "6.2.2-04", "a Send to a QP of an SRQ")
 
 
-_KINDS = ["receive", "send", "write", "read"]
+_KINDS = ["receive", "send", "write", "read", "bind", "invalidate"]
 
 
 @verbs(75, "Arming", "8.2.5-01..02 8.2.5-05 8.2.5-09..11 8.2.5-14", errata="B40",
-       variants=[*each("kind", _KINDS), *each("what", ["both-ways", "five-times", "two-cqs", "two-qps", "stay"])])  # fmt: skip
+       variants=[*each("kind", _KINDS, {"bind": MW, "invalidate": f"{MW} and local_inv"}),
+                 *each("what", ["both-ways", "five-times", "two-cqs", "two-qps", "stay"])])  # fmt: skip
 def arming(t: Verbs) -> None:
     """Each kind of completion raises the event of an armed CQ, once however often it was armed; the WCs stay where they are."""
     one, _ = nodes(t)
@@ -148,11 +151,27 @@ def of_kind(t: Verbs, one: Node, handler: int, kind: str) -> None:
 def one_of(p: Pair, kind: str) -> list[Wr]:
     """What makes a completion of the kind at a; a completion of b's, if it has one, comes with it."""
     a, b = p.a, p.b
+    if kind in ("bind", "invalidate"):
+        return [of_a_window(a, kind)]
     if kind == "receive":
         return [a.recv(p.ma.sge(64, 8)), b.send(p.mb.sge(0, 8))]
     if kind == "send":
         return [b.recv(p.mb.sge(64, 8)), a.send(p.ma.sge(0, 8))]
     return [(a.write if kind == "write" else a.read)(p.mb.remote(512), p.ma.sge(512, 8))]
+
+
+def of_a_window(a: Qp, kind: str) -> Wr:
+    """A bind, or an Invalidate of a window that was never bound: its PD alone is checked."""
+    t, mw = a.t, window(a.node)
+    if mw.kind == 1:
+        t.skip("windows of type 1 are bound by a call of their own, and not invalidated (B65)")
+    wr: dict[str, Any] = {"opcode": "LOCAL_INV", "sges": [], "invalidate": mw.rkey}
+    if kind == "bind":
+        mem = a.node.mem(64, access=(*ALL, MW_BIND))
+        where = {"mw": mw.mw, "rkey": next_key(mw.rkey), "mr": mem.mr, "addr": hex64(mem.va), "length": 64,
+                 "access": ["REMOTE_READ"]}  # fmt: skip
+        wr = {"opcode": "BIND_MW", "sges": [], "bind": where}
+    return a.post([wr]).wrs[0]
 
 
 def both_ways(t: Verbs) -> None:

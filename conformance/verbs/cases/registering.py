@@ -17,7 +17,8 @@ from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.sets import LOCAL, REFUSED_IB, REFUSED_IWARP
 from conformance.verbs.steps.windows import invalidate
 from conformance.verbs.steps.session import (
-    ALL, LOCAL_WRITE, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Node, Pair, alive, connect, good, has_read, hex64, nodes, pair,
+    ALL, LOCAL_WRITE, OK, REFUSED, REMOTE_READ, REMOTE_WRITE, Mem, Node, Pair, alive, connect, good, has_read, hex64, need_read,
+    nodes, pair,
     returned, said, start,
 )  # fmt: skip
 
@@ -57,8 +58,8 @@ def must(t: Verbs, call: Call, what: str) -> None:
 
 
 @verbs(70, "Regions that are registered anew", "7.3.2.3-01..05 7.3.2.3-07..10", errata="B34 B53 B54 B61", variants=[
-    *each("what", ["access", "domain", "translation", "shorter", "longer", "everything", "failed", "window", "often", "loop",
-                   "posted", "domain-local", "invalid"],
+    *each("what", ["access", "access-read", "domain", "translation", "shorter", "longer", "everything", "failed", "window", "often",
+                   "loop", "posted", "domain-local", "invalid"],
           {"failed": IWARP, "window": MW, "loop": MT, "invalid": "local_inv"})])  # fmt: skip
 def reregister(t: Verbs) -> None:
     """What the call names is changed and what it does not name stays; the old place and the old STag serve no more."""
@@ -79,7 +80,11 @@ def reregister(t: Verbs) -> None:
     old = replace(mem)  # the region as it was
     old.watched = False
     allowed(t, p, "write", mem, "7.4-02")
-    if what == "access":
+    if what == "access-read":
+        need_read(t)
+        must(t, again(mem, ["ACCESS"], access=[LOCAL_WRITE]), "reregistering a region without remote rights")
+        denied(t, p, "read", mem.remote(0), "7.3.2.3-08", "a read of a region whose remote rights were taken away", region=mem)
+    elif what == "access":
         must(t, again(mem, ["ACCESS"], access=[LOCAL_WRITE]), "reregistering a region without remote rights")
         denied(t, p, "write", mem.remote(0), "7.3.2.3-08", "a write to a region whose remote rights were taken away", region=mem)
         must(t, again(mem, ["ACCESS"], access=list(ALL)), "reregistering a region with remote rights")

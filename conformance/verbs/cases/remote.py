@@ -208,7 +208,7 @@ def named_wrongly(t: Verbs) -> None:
 
 @verbs(32, "Access of length zero with everything wrong", "7.6.3-06 7.10.6.2-04", errata="B33", variants=[
     *product(each("op", list(OPS)), each("by", ["stag", "address", "pd", "rights"])),
-    *product(each("op", ["write"]), each("by", ["window"], {"window": MW})),
+    *product(each("op", list(OPS)), each("by", ["window"], {"window": MW})),
 ])  # fmt: skip
 def length_zero(t: Verbs) -> None:
     """It is a success, and the stream goes on."""

@@ -92,6 +92,10 @@ class MemoryCalls(Caller):
         if isinstance(held, Window):
             if fault == "window-lingers" and held.valid:
                 return
+            if fault == "freed-window-read" and held.valid:
+                stags.freed[held.rkey] = held
+                stags.take(held)
+                return
             stags.take(held)
             if fault == "freed-window-ties-qp" and held.qp:
                 held.qp.tied = True

@@ -376,6 +376,12 @@ FAULTS: List[Fault] = [
     Fault("srq-stag-unchecked", "VERBS-8.3.2-03", BOTH, "the key of a buffer of an SRQ is not compared"),
     Fault("srq-rights-unchecked", "VERBS-7.4.1-02", BOTH, "a Receive of an SRQ needs no local write"),
     Fault("send-inv-not-through-srq", "VERBS-7.8-02", IWARP, "a Send with Invalidate to a QP of an SRQ leaves the STag Valid"),
+    Fault("window-reads-unbounded", "VERBS-7.10.2-09", BOTH, "a window has no end for Reads"),
+    Fault("freed-window-read", "VERBS-7.10.6.2-03", BOTH, "a window that was deallocated can be read"),
+    Fault("zero-length-checked-in-windows", "VERBS-7.10.6.2-04", BOTH, "the window of an empty Read is checked"),
+    Fault("rereg-keeps-read-right", "VERBS-7.3.2.3-08", BOTH, "a region that is reregistered keeps the right to be read"),
+    Fault("invalidated-receives", "VERBS-7.8-03", IWARP, "Receives go into a region that is Invalid", ("VERBS-7.2.2-01",)),
+    Fault("event-not-for-windows", "VERBS-8.2.5-09", BOTH, "an armed CQ makes no event for binds and invalidations"),
     Fault("rereg-never-longer", "VERBS-7.3.2.3-05", BOTH, "a region that is reregistered with more bytes stays as short as it was"),
 ]
 
@@ -401,7 +407,9 @@ BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keep
                "second-stream-keeps-rights", "invalid-region-loses-pd", "query-qp-old-ord", "refused-move-to-error-moves",
                "send-inv-twice-refused", "send-inv-leaves-local", "unsignaled-invalidate-no-effect", "unsignaled-bind-no-effect",
                "rereg-never-longer", "zero-based-window-unbounded", "event-not-for-srq", "solicited-not-for-srq",
-               "srq-bounds-unchecked", "srq-stag-unchecked", "srq-rights-unchecked", "send-inv-not-through-srq")
+               "srq-bounds-unchecked", "srq-stag-unchecked", "srq-rights-unchecked", "send-inv-not-through-srq",
+               "window-reads-unbounded", "freed-window-read", "zero-length-checked-in-windows", "rereg-keeps-read-right",
+               "invalidated-receives", "event-not-for-windows")
 
 
 def names() -> List[str]:

@@ -103,6 +103,8 @@ class Stags:
         #: For faults: the first PD of a region, and regions that had local write.
         self.first_pd: Dict[int, "Pd"] = {}
         self.had_write: Set[int] = set()
+        self.had_read: Set[int] = set()
+        self.freed: Dict[int, Target] = {}
         self._index = 0
         self._free: List[int] = []
 
@@ -122,6 +124,7 @@ class Stags:
     def give(self, region: Region) -> None:
         """Put a region under new STags."""
         self.first_pd.setdefault(id(region), region.pd)
+        self.had_read |= {id(region)} if region.rights & REMOTE_READ else set()
         self.had_write |= {id(region)} if region.rights & LOCAL_WRITE else set()
         region.lkey = region.rkey = self.fresh()
         if self.model.choose.keys == "different":
@@ -166,7 +169,7 @@ class Stags:
             if fault == "sge-window-accepted" and target.valid:
                 return target, ""
             return None, "window"
-        if target is None or not (target.valid or fault == "invalidated-local-works"):
+        if target is None or not (target.valid or fault == ("invalidated-receives" if writes else "invalidated-local-works")):
             return None, "stag"
         own = self.first_pd.get(id(target), target.pd) if fault == "rereg-pd-not-local" else target.pd
         if own is not pd and fault != ("local-pd-unchecked" if not writes else "receive-pd-unchecked"):
@@ -202,6 +205,8 @@ class Stags:
         fault = self.model.fault
         name = "write" if right == REMOTE_WRITE else "read"
         target = self.find(getattr(self, table), key, "remote-key-unchecked")
+        if fault == "freed-window-read" and right == REMOTE_READ and target is None:
+            target = self.freed.get(key)
         if target is None or not (target.valid or (fault == "invalidated-remote-works" and isinstance(target, Region))):
             return None, "stag"
         if isinstance(target, Window):
@@ -212,6 +217,8 @@ class Stags:
             return None, "wrap"
         if not self._inside(target.base, target.length, addr, length, "remote"):
             return None, "bounds"
+        if fault == "rereg-keeps-read-right" and right == REMOTE_READ and id(target) in self.had_read:
+            return target, ""
         if not target.rights & right and fault != f"remote-{name}-right-unchecked":
             if not (fault == "one-remote-right-is-both" and target.rights & ANY_REMOTE):
                 return None, "rights"
@@ -252,7 +259,9 @@ class Stags:
             low, high = window.base - (window.start - region.base), window.base - (window.start - region.base) + region.length
         elif fault == "window-end-plus-one":
             high += 1
-        if not (low <= addr and addr + length <= high) and not (fault == "zero-based-window-unbounded" and not window.base):
+        if not (low <= addr and addr + length <= high) and not (
+                fault == "zero-based-window-unbounded" and not window.base or
+                fault == "window-reads-unbounded" and right == REMOTE_READ):
             return None, "bounds"
         if not window.rights & right and fault != "window-right-unchecked":
             return None, "rights"

@@ -185,6 +185,8 @@ class Cq:
     def _wake(self, cqe: Cqe, fault: Optional[str]) -> None:
         if fault == "event-never" or (fault == "event-only-first" and self._seen > 1):
             return
+        if fault == "event-not-for-windows" and cqe.opcode in ("LOCAL_INV", "BIND_MW"):
+            return
         if fault == "event-not-for-sends" and cqe.opcode != "RECV":
             return
         if self.armed == "solicited":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional, Tuple
 
-from .memory import Region
+from .memory import Region, Window
 from .queues import Wqe
 from .sending import acknowledged, pump, refused, status_of
 from .words import REMOTE_READ, REMOTE_WRITE
@@ -364,7 +364,7 @@ def _answer(qp: "Qp", state: str) -> None:
         _refuse(qp, what, "access", access)
         return
     data = b""
-    if length:
+    if length or fault == "zero-length-checked-in-windows" and isinstance(qp.device.stags.remote.get(key), Window):
         target, _ = qp.device.stags.tagged(qp, key, addr, length, REMOTE_READ)
         if target is None:
             if fault == "refused-read-zeroes":
