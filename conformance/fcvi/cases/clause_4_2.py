@@ -54,6 +54,7 @@ def no_message_before_connection(t: Scenario) -> None:
     vi = create_vi(t)
     t.call("VipPostSend", vi=vi, descriptor=descriptor)
     t.expect_nothing(["SEND_RQST"], t.r_a_tov_us // 4, "FCVI-4.2-25", "without a connection")
+    t.used.add(vi)  # the case has done with it: a DUT of one VI has room again
     control_setup(t)
 
 

@@ -16,8 +16,8 @@ from conformance.fcvi.steps.neighbours import (
 )  # fmt: skip
 from conformance.rev1.steps.connection import (
     CLIENT, REGISTRY, REJECT, SERVER, Scenario, Setup, attributes, check_refusal, connect, connect_server, create_vi, dut_address,
-    dut_host, finish_accept, finish_request, finish_wait, level_of, net_address, originated, send_resp1, send_resp2, send_rqst,
-    start_accept, start_wait, tester_address, tester_host, variants, check_attributes, check_rqst,
+    dut_host, finish_accept, finish_request, finish_wait, level_of, make_room, net_address, originated, send_resp1, send_resp2,
+    send_rqst, start_accept, start_wait, tester_address, tester_host, variants, check_attributes, check_rqst,
 )  # fmt: skip
 from conformance.rev1.steps.messages import exchange_a_send
 
@@ -258,6 +258,8 @@ def _accepted(t: Scenario, setup: Setup, resp1: Received, call: Any, vi: int, di
     setup.vi, setup.call, setup.dut_handle = vi, call, resp1.conn_int("VI_RQST_HANDLE")
     send_resp2(t, setup)
     t.owed(lambda: bool(call.done))
+    if call.done and call.returned() == "VIP_SUCCESS":
+        make_room(t, setup)
     return "accepted"
 
 

@@ -12,7 +12,7 @@ from fcvi.fc import codec
 from conformance.fcvi.steps.connection import vi_attributes
 from conformance.rev1.steps.connection import (
     REGISTRY, RR, Scenario, Setup, UNASSIGNED, connect, connect_server, create_vi, disconnect, expect_disconnect_resp,
-    finish_accept, SMALL, finish_wait, level_of, payload, send_disconnect, send_rqst, start_accept, start_wait, variants,
+    finish_accept, SMALL, finish_wait, level_of, make_room, payload, send_disconnect, send_rqst, start_accept, start_wait, variants,
     with_rdma, UD,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
@@ -184,6 +184,7 @@ def of_another_edition(t: Scenario) -> None:
         _bad_request(t)
     untouched(t, other, "REV1-5.1-10" if t.params["what"] == "send" else "REV1-6.7-08", "after an IU of another edition")
     t.discard("SEND_RESP", "CONNECT_RESP1")
+    make_room(t, other)
     connect_server(t) if t.pics["server"] else connect(t)
     t.control("a further setup succeeded")
 

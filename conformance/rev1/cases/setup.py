@@ -12,8 +12,8 @@ from fcvi.fc.build import UNASSIGNED
 from conformance.fcvi.steps.connection import connection_lost
 from conformance.rev1.steps.connection import (
     CLIENT, REGISTRY, SERVER, Scenario, Setup, answer_disconnect, check_disconnect, check_state, connect, connect_client,
-    connect_server, create_vi, expect_disconnect_resp, finish_accept, finish_request, finish_wait, send_disconnect, send_resp1,
-    send_resp2, send_rqst, start_accept, start_request, start_wait, variants, with_rdma,
+    connect_server, create_vi, expect_disconnect_resp, finish_accept, finish_request, finish_wait, make_room, send_disconnect,
+    send_resp1, send_resp2, send_rqst, start_accept, start_request, start_wait, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
     answered, build, exchange_a_send, expect_good, expect_response, memory, originate, pattern, post, register, respond,
@@ -192,6 +192,7 @@ def modes(t: Scenario) -> None:
         t.control("a Connection was made")
         _reserved_mode(t) if what == "mode" else _reserved_disconnect(t)
         untouched(t, other, "REV1-5.7.2-06", "after a reserved mode")
+        make_room(t, other)
         connect_server(t)
 
 

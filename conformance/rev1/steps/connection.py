@@ -495,6 +495,12 @@ def disconnect(t: Scenario, setup: Setup) -> None:
     check_state(t, setup.vi, "idle", "FCVI-8.2-d2")
 
 
+def make_room(t: Scenario, setup: Setup) -> None:
+    """A Connection that the case has done with ends where the DUT has no VI left for the next one (max_vis)."""
+    if len(t.vis) >= int(t.pics["max_vis"]):
+        disconnect(t, setup)
+
+
 def answer_disconnect(t: Scenario, rqst: Received, setup: Setup) -> None:
     """The tester's FCVI_DISCONNECT_RESP."""
     t.tester.assign_rx_id(rqst.exchange)
@@ -536,7 +542,7 @@ __all__ = [
     "TIMEOUT", "UD", "UNASSIGNED", "Variant", "answer_disconnect", "attributes", "check_attributes", "check_disconnect",
     "check_header", "check_reason", "check_refusal", "check_resp1", "check_resp2", "check_rqst", "check_state", "connect",
     "connect_client", "connect_server", "create_vi", "disconnect", "dut_address", "dut_host", "expect_disconnect_resp",
-    "finish_accept", "finish_refused", "finish_request", "finish_wait", "level_of", "net_address", "new_handle", "one_frame",
-    "originated", "patience", "payload", "send_disconnect", "send_resp1", "send_resp2", "send_rqst", "start_accept",
+    "finish_accept", "finish_refused", "finish_request", "finish_wait", "level_of", "make_room", "net_address", "new_handle",
+    "one_frame", "originated", "patience", "payload", "send_disconnect", "send_resp1", "send_resp2", "send_rqst", "start_accept",
     "start_request", "start_wait", "tester_address", "tester_host", "variants", "with_rdma",
 ]  # fmt: skip

@@ -97,6 +97,10 @@ class Attempt:
             return
         self._stop()
         exchange, self.exchange = self.exchange, None
+        if self.port.bad("resp2-behind-messages") and not (refused or payload is None or self.given_up or self.peer_to_peer):
+            code, handle = self.on_accept(payload), payload.handle
+            self.port.clock.after(5_000_000, lambda: self._send_resp2(exchange, iu, code, handle))
+            return
         later(self.port, "resp2_delay", lambda: self._answer(exchange, iu, refused, payload))
 
     def _answer(self, exchange: Exchange, iu: Iu, refused: bool, payload: Optional[ConnectPayload]) -> None:

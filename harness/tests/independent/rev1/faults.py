@@ -381,6 +381,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "msg-id-step": ("5.7.5", "VI_MSG_ID rises by two"),
     "msg-id-stays": ("5.7.5", "VI_MSG_ID does not rise"),
     "msg-id-skips-reads": ("6.5", "an RDMA Read does not consume a VI_MSG_ID"),
+    "resp2-behind-messages": ("4.2", "a client is connected by RESP1, and its RESP2 comes five seconds later"),
     "sends-before-resp2": ("4.2", "a Message is sent before RESP2"),
     "response-error-ignored": ("5.7.2", "RESP_ERR completes the Descriptor without error"),
     "sends-one-byte-less": ("6.1", "the last byte of a Message is not sent"),

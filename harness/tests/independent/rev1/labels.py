@@ -55,6 +55,7 @@ LABELS: Dict[str, str] = {
     "msg-id-step": "FCVI-5.9.6-04 FCVI-4.2-12 REV1-6.1-02 FCVI-6.4.2-08",
     "msg-id-stays": "FCVI-5.9.6-04 FCVI-4.2-12 REV1-6.1-02",
     "msg-id-skips-reads": "FCVI-6.6.2-06 FCVI-5.9.6-04 REV1-6.1-02",
+    "resp2-behind-messages": "FCVI-4.2-25",
     "sends-before-resp2": "FCVI-4.2-25 FCVI-5.9.3-03 FCVI-4.2-01",
     "response-error-ignored": "FCVI-T06-0 FCVI-5.9.4.3-01",
     "sends-one-byte-less": "FCVI-6.2.1-01 FCVI-6.4.1-01",
