@@ -11,8 +11,8 @@ from collections import Counter
 from typing import Iterator, Optional
 
 from . import scan as why
-from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause
-from .claims import absent, no_parameters, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
+from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause, Claim
+from .claims import absent, in_order, no_parameters, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
 from .lacking import Lacking, came_late, given_up_for, was_taken
 from .notices import SPEAKS_FOR
 from .pauses import Pause, pause, waited_us
@@ -230,11 +230,13 @@ def _refusal(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     if flow.reason == 0x05:
         if flow.mode == "peer" and table.lacking.count:
             return  # it may lack the setup by which the other Peer won
-        asks = "No request of the other Peer is in the capture that could have been accepted in its place (5.3.4)."
+        asks = "No request of the other Peer is in the capture that could have been accepted in its place (5.3.4):"
+        claim = Claim("no request of the other Peer", lambda: _crossing(flow, flows) is None, shown[0], ("CONNECT_RQST",))
         if flow.mode == "client-server":
-            asks = "Only a request in peer mode is answered so (5.3.4), and this one is in client-server mode."
-        yield Cause(("peer-refused",), PROBABLE, f"{words} {asks}", "the log of the port that answers; a capture of both "
-                    "directions", shown)  # fmt: skip
+            asks = "Only a request in peer mode is answered so (5.3.4), and this one is in client-server mode:"
+            claim = Claim("not in peer mode", lambda: flow.mode == "client-server", shown[0], ("peer mode",))
+        yield Cause(("peer-refused",), PROBABLE, f"{asks} {words}", "the log of the port that answers; a capture of both "
+                    "directions", shown, claims=[claim])  # fmt: skip
         return
     confirm = {
         0x01: "compare the Discriminator of the request with those that the responder's application waits on",
@@ -594,10 +596,13 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
         words = f"{gone[0].what['reason']:02X}h, {REASONS[gone[0].what['reason']]}"
         names = ("bit-errors", "lost-message", "out-of-order") if gone[0].what["reason"] == _DATA_ERROR else (
             "lost-message", "out-of-order", "bit-errors")  # fmt: skip
-        yield Cause(names, POSSIBLE,
-                    f"The Disconnect says {words}, and every frame "
-                    "passed the capture point in order: beyond it one was lost, damaged or overtaken.",
-                    "a capture at the side that says so", gone[:2])  # fmt: skip
+        text, claims = f"The Disconnect says {words}, and ", [in_order(table, flow, gone[0])]
+        text += "every frame passed the capture point in order: beyond it one was lost, damaged or overtaken."
+        if table.scan.tally.part:
+            text = (f"The Disconnect says {words}: a frame was lost, damaged or overtaken. Whether all passed the capture point in "
+                    "order is not known, as they are cut off.")  # fmt: skip
+            claims = []
+        yield Cause(names, POSSIBLE, text, "a capture at the side that says so", gone[:2], claims=claims)
 
 
 def _is_of_unseen(table: Table, abts: Step) -> bool:
@@ -658,7 +663,7 @@ def _aborted(table: Table, flow: Flow, aborts: list[Step], waiting: dict[int, di
                     f"ABTS that gave it up, and before {table.scan.where(int(way.stall_frame))} frames of the Message itself had "
                     f"stopped for {duration(stopped_us)}, with nothing lost. Frames do not show credit.", "counters of time at "
                     "zero credit at each switch port; the log of the sender", shown,
-                    claims=[nothing_lost(table, flow)])  # fmt: skip
+                    claims=[nothing_lost(table, flow, first)])  # fmt: skip
         return
     if slot is None:
         yield Cause(("timeout-too-short",), STRONG + 3, f"The Response to the Message of {message} came after the "
@@ -807,7 +812,7 @@ def _slow(table: Table, flow: Flow) -> Iterator[Cause]:
                 text += " No other record shows that so much time passed: a clock that was set looks the same, too."
             confirm = "counters of time at zero credit and of discards by timeout at each switch port; "
             confirm += "the log of the host that captured"
-            yield Cause(names, POSSIBLE, text, confirm, [step], claims=[nothing_lost(table, flow)])
+            yield Cause(names, POSSIBLE, text, confirm, [step], claims=[nothing_lost(table, flow, step)])
             return
 
 

@@ -56,10 +56,16 @@ def unanswered(flow: Flow, number: int, about: Optional[Step] = None) -> Claim:
                  ("SEND_RESP",))  # fmt: skip
 
 
-def nothing_lost(table: Table, flow: Flow) -> Claim:
+def nothing_lost(table: Table, flow: Flow, about: Step) -> Claim:
     """No bytes and no Messages of the Connection are missing."""
     way = table.scan.at(flow.index).way
-    return Claim("nothing is missing", lambda: not any(w.gaps for w in (way[0], way[1])))
+    return Claim("nothing is missing", lambda: not any(w.gaps for w in (way[0], way[1])), about, ("a frame",))
+
+
+def in_order(table: Table, flow: Flow, about: Step) -> Claim:
+    """Nothing of the Connection is missing, and nothing came late."""
+    way = table.scan.at(flow.index).way
+    return Claim("all is there in order", lambda: not any(w.gaps or w.late for w in (way[0], way[1])), about, ("a frame",))
 
 
 def no_login(table: Table, asked: Step) -> Claim:
