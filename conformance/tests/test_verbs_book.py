@@ -189,6 +189,7 @@ _CHOICES = [
     ("limits=least", "VERBS.7/cq,VERBS.46/large-quiet,VERBS.85/rounds"),
     ("wire=uneven,calls=take-time", "VERBS.44/write,VERBS.71/at-once"),
     ("wire=far", "VERBS.40/full,VERBS.94/read"),
+    ("regions=short", "VERBS.70/longer,VERBS.71/odd-3-4097,VERBS.72/odd"),
 ]
 
 

@@ -126,9 +126,9 @@ class Node:
 
     def register(self, mem: int, offset: int, length: int, *, access: Sequence[str] = ALL, pd: Optional[int] = None,
                  fill: int = 0x5A, row: str = "7.4-01") -> Mem:  # fmt: skip
-        """A region of a part of some memory. Whether any length can be had is for the row of 7.6.1.1."""
+        """A region of a part of some memory. A device may tell how long a region can be (9.2.1.2)."""
         most = self.attr("max_mr_size")
-        if 0 < most < length and row == "7.4-01":
+        if 0 < most < length:
             self.t.lack(f"the case needs a region of {length} bytes, and max_mr_size is {most}")
         made = self.good(self.register_call(mem, offset, length, access=access, pd=pd), row,
                          f"a region of {length} bytes with {'+'.join(access) or 'no rights'}")  # fmt: skip

@@ -33,6 +33,8 @@ class MemoryCalls(Caller):
                                                   for one in model.objects.values()):
             raise Refused(EBUSY)
         region = Region(pd)
+        if length > pd.context.device.attributes["max_mr_size"]:
+            raise Refused(EINVAL)
         settle_region(model, region, memory, offset, length, rights, iova)
         if not pd.context.device.count("mr", "max_mr"):
             raise Refused(ENOMEM)
@@ -61,7 +63,8 @@ class MemoryCalls(Caller):
         if region.windows and fault != "rereg-with-window":
             raise Refused(EBUSY, code=-4)
         rights = rights if flags & 4 else region.rights
-        if rights_error(rights) or offset + length > len(memory.data) or (rights & 1 and
+        longest = pd.context.device.attributes["max_mr_size"]
+        if rights_error(rights) or length > longest or offset + length > len(memory.data) or (rights & 1 and
                                                                           not memory.writable) or fault == "rereg-refused":
             if fault != "rereg-failure-keeps-old":
                 self._end_stag(region)

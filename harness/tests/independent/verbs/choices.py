@@ -81,6 +81,7 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
                    "6.1.4: the QP ID of a destroyed QP may be used again; 24 bits, the last first"),
     "stags": (("usual", "high"), "7.2: the provider chooses the index, and here a region's key: the last indices, key 255"),
     "objects": (("usual", "few", "four-cqs"), "5.1.3: how many QPs, CQs, regions, PDs, windows and SRQs there can be"),
+    "regions": (("any", "short"), "9.2.1.2: the device says how long a Physical Buffer List can be (1 MiB)"),
     "attributes": (("usual", "odd"), "9.2.1.2: sizes without bound, a total of 0 where nothing is shared (6.5), empty names"),
     "ord_granted": (("asked", "one"), "9.2.5.1: ORD granted is between zero and what was asked for"),
     "access_told": (("chosen", "more"), "6.1.2: libibverbs may tell local write among the rights of a QP"),

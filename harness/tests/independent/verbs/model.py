@@ -70,6 +70,8 @@ class Device:
         found.update(OTHER_LIMITS.get(choose.limits, {}))
         found.update({"few": FEW, "four-cqs": {"max_cq": 4}}.get(choose.objects, {}))
         found.update(ODD if choose.attributes == "odd" else {})
+        if choose.regions == "short":
+            found["max_mr_size"] = 1 << 20
         if choose.srq == "no":
             found.update(max_srq=0, max_srq_wr=0, max_srq_sge=0)
         if choose.mw == "no":
