@@ -566,13 +566,13 @@ def _messages(table: Table, flow: Flow) -> Iterator[Cause]:
     if lost and (failed or by_provider):
         first = lost[0]
         if not any(a.what["id"] == first.what["id"] - 1 for a in arrived):
-            text = (f"{_absent(first)} before {table.scan.where(first.number)} not there, and the other side did not take the "
+            text = (f"{_absent(first)} not there before {table.scan.where(first.number)}, and the other side did not take the "
                     "Message: this was lost before the capture point.")  # fmt: skip
             score = STRONG + 1 if failed else PROBABLE
             yield Cause(("lost-message",), score, text, "a capture at the sender; discards on the path to this point",
                         [first, *(broken + aborts + gone + by_provider)[:2]])  # fmt: skip
     elif protests:
-        text = (f"{_absent(lost[0])} before {table.scan.where(lost[0].number)} not there, and {protests[0].sender:06X} disconnects "
+        text = (f"{_absent(lost[0])} not there before {table.scan.where(lost[0].number)}, and {protests[0].sender:06X} disconnects "
                 "for a protocol error: this was lost before the capture point, or never sent.")  # fmt: skip
         yield Cause(("lost-message", "protocol-error"), PROBABLE, text, "a capture at the sender; discards on the path to this "
                     "point", [lost[0], protests[0]])  # fmt: skip
