@@ -45,25 +45,39 @@ class Outcome:
         return bool(self.summary["result"] == "violation")
 
 
-def _lines(arguments: Sequence[str]) -> list[dict[str, Any]]:
-    try:
-        done = subprocess.run([str(PROGRAM), *arguments], capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise ExplorationError(f"{PROGRAM}: {error.strerror}; `make` builds it") from error
-    if done.returncode not in _STATUSES:
-        raise ExplorationError(" ".join(done.stderr.split()) or f"fcvi-explore ended with status {done.returncode}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+class _Programs:
+    """Those that run: an interrupt of the command ends them, for a thread that waits for one hears of no signal."""
+
+    def __init__(self) -> None:
+        self._ended = False
+        self._running: set[subprocess.Popen[str]] = set()
+
+    def lines(self, arguments: Sequence[str]) -> list[dict[str, Any]]:
+        """What one says, when it ends."""
+        try:
+            program = subprocess.Popen([str(PROGRAM), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise ExplorationError(f"{PROGRAM}: {error.strerror}; `make` builds it") from error
+        with program:
+            self._running.add(program)
+            if self._ended:
+                program.kill()
+            said, complaint = program.communicate()
+            self._running.discard(program)
+        if program.returncode not in _STATUSES:
+            raise ExplorationError(" ".join(complaint.split()) or f"fcvi-explore ended with status {program.returncode}")
+        return [json.loads(line) for line in said.splitlines()]
+
+    def end(self) -> None:
+        """No other begins, either."""
+        self._ended = True
+        for program in list(self._running):
+            program.kill()
 
 
 def scenarios() -> list[Scenario]:
     """Every scenario, in the order in which they are explored."""
-    return [Scenario(line["scenario"], line["title"]) for line in _lines(["list"])]
-
-
-def explore(name: str, settings: Mapping[str, object]) -> Outcome:
-    """Explore one scenario."""
-    found = _lines([*(f"{key}={value}" for key, value in settings.items()), name])
-    return Outcome(found[0], found[1:])
+    return [Scenario(line["scenario"], line["title"]) for line in _Programs().lines(["list"])]
 
 
 def explore_all(
@@ -71,9 +85,20 @@ def explore_all(
 ) -> list[Outcome]:
     """Several, up to `jobs` at a time, told and returned in the order of their names."""
     outcomes = []
+    programs = _Programs()
+
+    def explore(name: str) -> Outcome:
+        found = programs.lines([*(f"{key}={value}" for key, value in settings.items()), name])
+        return Outcome(found[0], found[1:])
+
     with ThreadPoolExecutor(jobs) as pool:
-        for outcome in pool.map(lambda name: explore(name, settings), names):
-            outcomes.append(outcome)
-            if done is not None:
-                done(outcome)
+        try:
+            for outcome in pool.map(explore, names):
+                outcomes.append(outcome)
+                if done is not None:
+                    done(outcome)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            programs.end()
+            raise
     return outcomes

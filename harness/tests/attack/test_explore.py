@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from fcvi.capture.reader import Reader
 
-from ..conftest import ROOT, fcvi
+from ..conftest import FCVI, ROOT, fcvi
 
 PROGRAM = ROOT / "build" / "fcvi-explore"
 INCLUDES = ["-Icodec/include", "-Irefimpl/include", "-Irefimpl/vipl/include", "-Irefimpl/src", "-Iconformance/monitor/include"]
@@ -85,6 +87,34 @@ def test_wrong_usage(args: list[str], words: str) -> None:
     done = fcvi("explore", *args)
     assert done.returncode == 2
     assert words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda stop: stop.name)
+def test_a_signal_ends_the_exploration(stop: signal.Signals, tmp_path: Path) -> None:
+    """Its programs run for hours, and end with the command."""
+    words = [FCVI, "explore", "vitcp-peer", "vitcp-peer", "vitcp-peer", "--races", "9", "--jobs", "2", "--out", str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        begun = time.monotonic()
+        while len(_children(command.pid)) < 2 and time.monotonic() - begun < 60:
+            time.sleep(0.05)
+        programs = _children(command.pid)
+        assert len(programs) == 2
+        command.send_signal(stop)
+        _, err = command.communicate(timeout=60)
+    assert (command.returncode, err) == (3, f"fcvi: interrupted by {stop.name}\n")
+    assert not any(_runs(program) for program in programs)
+
+
+def _children(pid: int) -> list[str]:
+    found = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [child for children in found for child in children]
+
+
+def _runs(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 def build(tmp_path: Path, source: str, old: str, new: str) -> Path:
