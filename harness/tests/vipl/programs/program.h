@@ -128,7 +128,7 @@ static void serve(VIP_VI_HANDLE vi, unsigned tag)
     OK(VipConnectAccept(conn, vi));
 }
 
-static void connect_vi(VIP_VI_HANDLE vi, unsigned tag)
+static inline void connect_vi(VIP_VI_HANDLE vi, unsigned tag)
 {
     (rank == 0 ? serve : ask)(vi, tag);
 }
@@ -145,8 +145,8 @@ static VIP_DESCRIPTOR *descriptor(unsigned place, unsigned char *bytes, VIP_UINT
     return d;
 }
 
-static VIP_DESCRIPTOR *write_descriptor(unsigned place, unsigned char *bytes, VIP_UINT32 length, uint64_t to,
-                                        VIP_MEM_HANDLE there)
+static inline VIP_DESCRIPTOR *write_descriptor(unsigned place, unsigned char *bytes, VIP_UINT32 length,
+                                               uint64_t to, VIP_MEM_HANDLE there)
 {
     VIP_DESCRIPTOR *d = descriptor(place, bytes, length);
     d->DS[1] = d->DS[0];
@@ -165,7 +165,7 @@ static void await_send(VIP_VI_HANDLE vi)
 }
 
 /* The one that is done first says so, and the other leaves first. */
-static void part(VIP_VI_HANDLE vi)
+static inline void part(VIP_VI_HANDLE vi)
 {
     VIP_DESCRIPTOR *d;
     if (rank == 0) {

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
@@ -118,6 +119,23 @@ def test_a_nic_that_opens_after_the_request_is_found(edition: str, corners: Path
             said = early.communicate(timeout=60)
             late.kill()
         assert early.returncode == 0, said
+
+
+@pytest.mark.parametrize("seconds", ["1", pytest.param("10", marks=pytest.mark.nightly)])
+def test_both_ends_break_over_vitcp(seconds: str, build: Callable[[str], Path], tmp_path: Path) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(TCP.format(port=port()))
+    words = [[str(build("breaks.c")), "breaks", f"nic{rank}", str(rank), "4"] for rank in (0, 1)]
+    both(words, {"VIPL_CONF": str(conf), "BREAK_SECONDS": seconds})
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("edition", ["2007", "rev1"])
+def test_both_ends_break_over_fc_vi(edition: str, build: Callable[[str], Path], tmp_path: Path, net: Net) -> None:
+    conf = tmp_path / "vipl.conf"
+    conf.write_text(FC.format(more=f"r_a_tov=4000 edition={edition}"))
+    words = [net.words(str(build("breaks.c")), "breaks", f"nic{rank}", str(rank), "4") for rank in (0, 1)]
+    both(words, {"VIPL_CONF": str(conf), "BREAK_SECONDS": "10"})
 
 
 def test_a_family_over_vitcp(corners: Path, tmp_path: Path) -> None:
