@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import sys
 import time
 from pathlib import Path
@@ -62,7 +63,9 @@ def watch(args: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -
     if not seen:
         raise UsageError("--watch: no file that the run depends on could change: name --pics, --cases, or a program by exec:PATH")
     while True:
-        status = _round(args, files, once)
+        status, stopped = _round(args, files, once)
+        if stopped:
+            return status
         complain(f"status {status}; waiting for a change of {len(seen)} files, Ctrl-C ends")
         try:
             while not (files := changed(seen, now := times(watched(args)))):
@@ -72,8 +75,8 @@ def watch(args: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -
         seen = now
 
 
-def _round(args: argparse.Namespace, files: set[Path], once: Callable[[argparse.Namespace], int]) -> int:
-    """One run, in a process of its own: what it loads is loaded anew in the next one."""
+def _round(args: argparse.Namespace, files: set[Path], once: Callable[[argparse.Namespace], int]) -> tuple[int, bool]:
+    """One run, in a process of its own: what it loads is loaded anew in the next one. Its status, and whether it is the last."""
     sys.stdout.flush()
     pid = interrupt.fork()
     if pid == 0:
@@ -90,8 +93,11 @@ def _round(args: argparse.Namespace, files: set[Path], once: Callable[[argparse.
             status = 3
         finally:
             os._exit(status)
+    stopped = False
     while True:
         try:
-            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        except KeyboardInterrupt:
-            continue  # the run ends in order, and says what it has
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), stopped
+        except KeyboardInterrupt as stop:  # the run ends in order, and says what it has
+            stopped = True
+            if interrupt.words(stop) != "SIGINT":  # which a terminal sends to both
+                os.kill(pid, signal.SIGTERM)

@@ -6,7 +6,10 @@ import argparse
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -258,3 +261,18 @@ def test_a_change_of_a_case_selects_its_own(tmp_path: Path) -> None:
     assert files == {path}
     device = argparse.Namespace(cases=None, target=parse(f"exec:{path} --flag"), pics=other, select=None)
     assert watch.watched(device) == [path, other] and watch.again(device, {path}) is None
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda stop: stop.name)
+def test_a_signal_in_the_middle_of_a_round_ends_the_watch(stop: signal.Signals, tmp_path: Path) -> None:
+    """To the command alone, as a supervisor sends it. A run that SIGINT does not reach ends by itself."""
+    (tmp_path / "p.toml").write_text("[pics]\nclient = true\n")
+    words = [FCVI, "run", "--quiet", "--watch", "--select", "5.3*", "--pics", str(tmp_path / "p.toml")]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as command:
+        begun = time.monotonic()
+        children = Path(f"/proc/{command.pid}/task/{command.pid}/children")
+        while not children.read_text() and time.monotonic() - begun < 60:
+            time.sleep(0.01)
+        command.send_signal(stop)
+        _, err = command.communicate(timeout=120)
+    assert "Traceback" not in err and "waiting for a change" not in err and command.returncode in (0, 3, 4)
