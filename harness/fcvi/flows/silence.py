@@ -222,7 +222,10 @@ def _goes_on(table: Table, flows: list[Flow], asked: Step, port: Optional[int] =
 
     def holds() -> bool:
         ports = {asked.sender} if port is None else {asked.sender, port}
-        return not any(ports <= set(flow.ids) and flow.last > asked.number for flow in flows)
+        # an address that a Connection has is asked for again by who wants to be sure of it
+        is_known = any(a is not None and a[0] == asked.what.get("asks") for flow in flows for a in flow.addresses)
+        begins = port is None and not is_known
+        return not any(ports <= set(flow.ids) and (flow.first if begins else flow.last) > asked.number for flow in flows)
 
     return Claim("no Connection follows", holds, asked, ("CONNECT_RQST",))
 

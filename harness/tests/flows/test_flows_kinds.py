@@ -328,3 +328,17 @@ def test_a_port_name_that_another_port_has_ends_what_is_asked_in_vain(tmp_path: 
     speak(t)
     causes, _, _ = told(t, tmp_path / "a.pcap")
     assert [(c.names, c.party) for c in causes] == [(("login-lost",), None)]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_farp_request_in_vain_is_told_beside_a_connection_that_goes_on(known: bool, tmp_path: Path) -> None:
+    """Not where it asks for an address of that Connection: its sender wants to be sure of it."""
+    t = talk()
+    t.setup(), t.message(0, 64)
+    target = stories.host_address(B) if known else bytes(15) + b"\x77"
+    body = bytes([4]) + A.to_bytes(3, "big") + bytes([2]) + bytes(35) + stories.host_address(A) + target
+    for _ in range(3):
+        t.put(stories.link_service(0x54, 0xFFFFFF, A, t.next_ox(0), body)), t.wait(3_000_000)
+    t.message(0, 64), speak(t)
+    causes, _, _ = told(t, tmp_path / "a.pcap")
+    assert [c.names for c in causes] == ([] if known else [("address-unanswered",)])
