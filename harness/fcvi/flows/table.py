@@ -25,6 +25,7 @@ MOST_STEPS = 400  # control frames and odd Messages that are kept of a Connectio
 _MOST_EVENTS = 4000  # of all ports together
 _PARTS = 4096  # connect IUs under way at once
 _REORDERED_US = 1_000_000  # frames of an IU are no farther apart
+_RACE_US = 1000  # two directions of a tap, each of a core of its own, may change places so near
 _RECENT, _RECENT_US = 256, 200_000  # control frames that are known again, and for how long
 _ELS = {
     0x01: "LS_RJT", 0x02: "LS_ACC", 0x03: "PLOGI", 0x04: "FLOGI", 0x05: "LOGO", 0x12: "RRQ", 0x50: "PDISC", 0x51: "FDISC",
@@ -672,17 +673,31 @@ class Table:
         self._setups[(network, *ids, step.ox_id)] = flow
         return flow
 
+    def _answered_before(self, network: int, step: Step) -> Optional[Flow]:
+        """The setup of which the answer stands just before its request, as taps write it that see each direction for itself."""
+        flow = self._setup_of(network, step)
+        if flow is None or flow.setup_seen or not flow.steps or flow.steps[-1].name != "CONNECT_RESP1":
+            return None
+        is_near = step.time_us - flow.steps[-1].time_us <= _RACE_US and len(flow.steps) == 1
+        self.orphans -= is_near
+        return flow if is_near else None
+
     def _request(self, network: int, step: Step, body: bytes, mode: int) -> Flow:
         handle = number(body, 8, 4) if len(body) >= 12 else NONE
         step.what["handle"] = handle
         key = (network, step.sender, step.target, handle)
         flow = self._asked.get(key) if step.what["retry"] else None
-        if flow is None or flow.final or (handle == NONE and flow.ended != "timed out"):
+        early = self._answered_before(network, step)
+        if early is not None:
+            flow = self._asked[key] = early
+        elif flow is None or flow.final or (handle == NONE and flow.ended != "timed out"):
             flow = self._flow_of(self.scan.add(network, step.sender, step.target))
             self._asked[key] = flow
         flow.retries += step.what["retry"]
         flow.mode = {1: "client-server", 2: "peer"}.get(mode, "not known")
-        flow.state, flow.setup_seen, flow.asked_us, flow.ended = "asked", True, step.time_us, ""
+        flow.setup_seen, flow.asked_us = True, step.time_us
+        if early is None:
+            flow.state, flow.ended = "asked", ""
         flow.connection_ids.append(step.what["connection_id"])
         self._setups[(network, step.sender, step.target, step.ox_id)] = flow
         flow.add(step)

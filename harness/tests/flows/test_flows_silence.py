@@ -231,3 +231,19 @@ def test_setups_are_told_apart_by_each_byte_of_their_connection_id() -> None:
         assert entry is not None
         keys.add(entry.key)
     assert len(keys) == 5
+
+
+@pytest.mark.parametrize("us, is_whole", [(0, True), (1000, True), (5000, False)])
+def test_an_answer_just_before_its_request_is_of_the_order_of_the_tap(us: int, is_whole: bool, tmp_path: Path) -> None:
+    """Each direction of a tap may be of a core of its own: nothing is missing, and the Connection is one."""
+    frames = session() + chatter(200_000_000)
+    request = next(n for n, (_, data) in enumerate(frames) if is_iu(data, 0x10))
+    answer = next(n for n, (_, data) in enumerate(frames) if is_iu(data, 0x18))
+    frames.insert(request, (frames[request][0] - us, frames.pop(answer)[1]))
+    told(frames, tmp_path / "a.pcap")
+    table = Table()
+    table.take(str(tmp_path / "a.pcap"))
+    flows = table.finish()
+    causes, _ = explain(table, flows)
+    assert (len(flows), bool(table.lacking.count), bool(table.orphans)) == ((1, False, False) if is_whole else (2, True, True))
+    assert not is_whole or (flows[0].ended, causes) == ("open", [])
