@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ATTEMPTS = 256 };
+enum { ATTEMPTS = 256, RESETS = 64 };
 enum { MOST = 4096 /* directions at once */, KNOWN = 4, ANSWER = 8, REQUEST = 54, LONGEST = 65535 };
 enum kind { UNDECIDED, VITCP, FOREIGN };
 enum state { FOLLOWED, LOST, BROKEN, BEGUN };
@@ -48,6 +48,15 @@ struct side {
     uint8_t bytes[TCP_HEADERS];
 };
 
+/* A reset of VI/TCP, and whether its sender speaks on. */
+struct gone {
+    uint32_t number, network; /* of the connection, 0: none */
+    bool six, spoke;
+    uint8_t from[TCP_ADDRESS], to[TCP_ADDRESS];
+    uint16_t from_port, to_port;
+    uint64_t time_us;
+};
+
 struct tcp_judge {
     struct tcp_options options;
     struct segments library;
@@ -64,6 +73,8 @@ struct tcp_judge {
     const struct streams_segment *now;
     struct tcp_attempt attempt[ATTEMPTS];
     size_t attempts, attempt_next;
+    struct gone gone[RESETS];
+    size_t resets; /* all there were: the latest are kept */
     bool six;
     uint8_t hops; /* hop limit of the segment */
     struct tcp_tally tally;
@@ -403,10 +414,28 @@ static void end_connection(struct tcp_judge *t, struct connection *c)
     free(c);
 }
 
-static void note_reset(const struct tcp_judge *t, struct connection *c, unsigned by)
+static void keep_reset(struct tcp_judge *t, const struct connection *c)
+{
+    const struct streams_segment *n = t->now;
+    struct gone *g = &t->gone[t->resets++ % RESETS];
+    *g = (struct gone){.number = c->seen.number,
+                       .network = n->network,
+                       .six = t->six,
+                       .time_us = n->time_us,
+                       .from_port = n->from_port,
+                       .to_port = n->to_port};
+    memcpy(g->from, n->from, TCP_ADDRESS);
+    memcpy(g->to, n->to, TCP_ADDRESS);
+}
+
+static void note_reset(struct tcp_judge *t, struct connection *c, unsigned by)
 {
     const uint32_t left = c->next[1 - by] - c->acked[by];
     c->seen.reset[by] = true;
+    /* what was acknowledged before is no place of the window (RFC 9293, 3.10.7.4) */
+    c->seen.stale[by] = c->acks[1 - by] && (int32_t)(t->now->sequence - c->acked[1 - by]) < 0;
+    if (c->kind == VITCP)
+        keep_reset(t, c);
     c->seen.foreign[by] = c->hops[by] != 0 && c->hops[by] != t->hops;
     c->seen.bare[by] = (t->now->flags & STREAMS_ACK) == 0;
     if (c->sends[1 - by] && c->acks[by] && (int32_t)left > 0)
@@ -669,6 +698,43 @@ bool fcvi_tcp_attempt(const struct tcp_judge *t, size_t index, struct tcp_attemp
     return false;
 }
 
+/* ---- who speaks on behind a reset ---- */
+
+static bool is_from(const struct gone *g, const struct streams_segment *s, bool six)
+{
+    return g->number != 0 && g->network == s->network && g->six == six && g->from_port == s->from_port &&
+           g->to_port == s->to_port && memcmp(g->from, s->from, TCP_ADDRESS) == 0 &&
+           memcmp(g->to, s->to, TCP_ADDRESS) == 0;
+}
+
+/* A SYN of either end begins another connection; one that answers a reset with another says nothing. */
+static void note_speaker(struct tcp_judge *t, const struct streams_segment *s)
+{
+    struct streams_segment back = *s;
+    if ((s->flags & STREAMS_RST) != 0)
+        return;
+    memcpy(back.from, s->to, TCP_ADDRESS);
+    memcpy(back.to, s->from, TCP_ADDRESS);
+    back.from_port = s->to_port;
+    back.to_port = s->from_port;
+    for (size_t i = 0; i < t->resets && i < RESETS; i++) {
+        struct gone *g = &t->gone[i];
+        const bool own = is_from(g, s, t->six);
+        if ((s->flags & STREAMS_SYN) != 0 && (own || is_from(g, &back, t->six)))
+            memset(g->from, 0, sizeof g->from);
+        else if (own && s->time_us > g->time_us)
+            g->spoke = true;
+    }
+}
+
+uint32_t fcvi_tcp_spoke_on(const struct tcp_judge *t, size_t index)
+{
+    for (size_t i = 0; i < t->resets && i < RESETS; i++)
+        if (t->gone[i].spoke && index-- == 0)
+            return t->gone[i].number;
+    return 0;
+}
+
 /* Of a segment in several fragments of IP those before the last count as their connection does. */
 static void count_fragments(struct tcp_judge *t, const struct capture_record *record, uint32_t stream)
 {
@@ -705,6 +771,8 @@ int fcvi_tcp_take(struct tcp_judge *t, const struct capture_record *record, uint
     t->hops = ip->bytes[t->six ? 7 : 8];
     if (t->options.connections)
         note_attempt(t, &segment);
+    if (t->resets != 0)
+        note_speaker(t, &segment);
     const int status = t->calls->take(t->streams, &segment);
     count_segment(t, &segment);
     count_fragments(t, record, segment.stream);

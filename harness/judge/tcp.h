@@ -89,6 +89,7 @@ struct tcp_connection {
     uint64_t first_record, last_record, first_us, last_us, answer_us;
     bool fin[2], reset[2];
     bool foreign[2]; /* the reset came another way than what the side sent before: by its hop limit */
+    bool stale[2];   /* its sequence number is below what the other side had acknowledged */
     bool bare[2];    /* the reset has no ACK: of a host that does not know the connection (RFC 9293, 3.5.2) */
     uint32_t unacknowledged[2]; /* bytes of a side that the other had not acknowledged when it reset */
     uint32_t repeated[2]; /* how often a side sent old data again since the other one's latest segment */
@@ -109,6 +110,10 @@ struct tcp_attempt {
 };
 /** With connections, one of those that are kept: the latest. */
 bool fcvi_tcp_attempt(const struct tcp_judge *tcp, size_t index, struct tcp_attempt *out);
+
+/** The number of a connection of which a segment of the end in whose name a reset came stands behind it; of
+ * the latest resets, 0 behind the last. */
+uint32_t fcvi_tcp_spoke_on(const struct tcp_judge *tcp, size_t index);
 
 void fcvi_tcp_close(struct tcp_judge *tcp);
 

@@ -116,6 +116,15 @@ class Streams:
             yield found
             index += 1
 
+    def spoke_on(self) -> set[int]:
+        """The numbers of connections of which an end speaks on behind a reset in its name."""
+        found: set[int] = set()
+        index = 0
+        while number := int(lib.fcvi_tcp_spoke_on(self.pointer, index)):
+            found.add(number)
+            index += 1
+        return found
+
     @property
     def tally(self) -> Any:
         """struct tcp_tally."""

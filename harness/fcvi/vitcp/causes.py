@@ -73,16 +73,34 @@ def _pending(row: dict[str, Any]) -> str:
     return ", ".join(found)
 
 
+#: What speaks against a reset being of the end in whose name it came.
+_DOUBTS = {
+    "foreign_reset": "It came another way than what was sent from that address before.",
+    "spoke_on": "A later segment of that end is in the capture, and who resets speaks on no more.",
+    "stale_reset": "Its sequence number is below what the other end had acknowledged, which that one takes for no reset (RFC 9293, "
+                   "3.10.7.4).",
+}  # fmt: skip
+
+
+def _doubts(row: dict[str, Any]) -> str:
+    """In sentences; empty where nothing does."""
+    doubts = [words for key, words in _DOUBTS.items() if row[key]]
+    return " ".join([*doubts, "Something between may have sent it."]) if doubts else ""
+
+
 def _of_reset(row: dict[str, Any]) -> Iterator[Found]:
     """A reset is one of the ways to close (V43): it is a cause where something was pending."""
     pending, by = _pending(row), [row[end] for end in _ENDS if end in row["closed"]]
     if pending:
         # where a rule was broken, or read otherwise, End of Message may not be where the other end looks for it
-        certainty = "possible" if row["violations"] or row["notices"] else "shown by the frames"
-        text = f"TCP reset by {' and '.join(by)}, and the VI with it (2.2.2.2.2), while {pending}."
-        if row["foreign_reset"]:
-            text += " It came another way than what was sent from that address before, so something between may have sent it."
-        party = by[0] if len(by) == 1 and _cuts_off(row, by[0]) and not row["foreign_reset"] else ""
+        doubts = _doubts(row)
+        is_unsure = row["violations"] or row["notices"] or row["spoke_on"] or row["stale_reset"]
+        certainty = "possible" if is_unsure else "shown by the frames"
+        names = " and ".join(by)
+        text = f"TCP reset by {names}, and the VI with it (2.2.2.2.2), while {pending}."
+        if doubts:
+            text = f"A TCP reset in the name of {names} came while {pending}. {doubts}"
+        party = by[0] if len(by) == 1 and _cuts_off(row, by[0]) and not doubts else ""
         confirm = f"the log of {by[0]}" if party else "the logs of both ends: who resets may have waited in vain"
         yield Found("connection-reset", certainty, text, confirm, party, row)  # fmt: skip
 
@@ -201,6 +219,10 @@ def _of_no_answer(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
     closed, called = row["closed"], row["called"]
     waited = newest_us / 1e6 - row["begin"]
     if closed == "reset by called":
+        if doubts := _doubts(row):
+            yield Found("connection-reset", "possible", f"A TCP reset in the name of {called} came instead of an answer. {doubts}",
+                        f"a capture at {called}; firewalls on the path", "", row)  # fmt: skip
+            return
         yield Found("connection-reset", "shown by the frames", f"{called} resets the TCP connection instead of an answer: "
                     "nobody waits there, or no VI/TCP is spoken.", "what listens on that port", called, row)  # fmt: skip
     elif closed != "not seen":
@@ -289,6 +311,8 @@ def _read_in(path: str, args: Any, order: Order) -> tuple[list[dict[str, Any]], 
             rows.append(row)
     except ScanError:
         pass  # it was told of before
+    for row in rows:
+        row["spoke_on"] = row["connection"] in seen.spoke_on
     return rows, seen
 
 

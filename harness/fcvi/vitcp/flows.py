@@ -53,6 +53,7 @@ class Seen:
     def __init__(self) -> None:
         self.said: list[str] = []  # of its clocks, a sentence each
         self.attempts: list[dict[str, Any]] = []
+        self.spoke_on: set[int] = set()  # numbers of connections of which an end speaks on behind a reset in its name
 
 
 def attempt_of(path: str, a: Any) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def row_of(path: str, c: Any) -> dict[str, Any]:
         "answer": _setup(sides), "answer_seconds": (c.answer_us - c.first_us) / 1e6 if c.answer_us else -1,
         "mtu": min(mtus) if all(mtus) else -1, "reliable": all(bool(side.reliable) for side in sides),
         "flow_control": all(bool(side.flow_control) for side in sides), "closed": _closed(c),
-        "foreign_reset": any(c.foreign), "bare_reset": any(c.bare),
+        "foreign_reset": any(c.foreign), "stale_reset": any(c.stale), "bare_reset": any(c.bare),
         "violations": c.violations, "notices": c.notices,
         "sent": [
             {"messages": side.messages, "bytes": side.data, "errors": side.errors,
@@ -128,6 +129,7 @@ def connections(path: str, limits: Limits, streams: Streams, order: Optional[Ord
             clock = scan.tally.clock
             seen.newest_us, seen.late, seen.lag_us = int(clock.newest_us), int(clock.late), int(clock.lag_us)
     if seen is not None:
+        seen.spoke_on = streams.spoke_on()
         seen.attempts = [attempt_of(path, a) for a in streams.attempts()]
     streams.flush()
     drain()

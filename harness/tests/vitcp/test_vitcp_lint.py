@@ -405,6 +405,30 @@ def test_a_reset_that_came_another_way_accuses_nobody(tmp_path: Path) -> None:
     assert (told["cause"], told["party"]) == ("connection-reset", "") and "another way" in told["text"]
 
 
+@pytest.mark.parametrize("steps", [[*CALLED, (0, pdu(SEND, 1, bytes(40), flags=0))], [(0, called(CALL))]])
+@pytest.mark.parametrize("back, later, certainty, words", [
+    (0, [], "shown by the frames", ""), (0, [(0.0, 16)], "shown by the frames", ""), (0, [(0.1, 20)], "shown by the frames", ""),
+    (0, [(0.1, 16)], "possible", "speaks on no more"), (0, [(0.1, 24)], "possible", "speaks on no more"),
+    (0, [(0.1, 2), (0.2, 16)], "shown by the frames", ""), (20, [], "possible", "takes for no reset"),
+])  # fmt: skip
+def test_a_reset_that_its_end_contradicts_accuses_nobody(
+    steps: list[tuple[int, bytes]], back: int, later: list[tuple[float, int]], certainty: str, words: str, tmp_path: Path
+) -> None:
+    """That end acknowledges or sends behind it, not with another reset or on a new connection; or the reset is of an old place."""
+    frames = spoken(steps)
+    at, last = frames[-1]
+    ends = [1 + sum(len(p.data) for _, p in frames if p.direction == d) for d in (0, 1)]
+    frames.append((at + 0.001, Packet(0, 16, ends[0], ends[1])))
+    frames.append((at + 0.002, Packet(1, 20, ends[1] - back, ends[0])))
+    frames += [(at + 0.002 + s, Packet(1, flags, ends[1], ends[0], b"x" * (flags == 24))) for s, flags in later]
+    path = tmp_path / "c.pcap"
+    write(path, [p for _, p in frames], at=[s for s, _ in frames])
+    told = [json.loads(line) for line in fcvi("explain", "--json", str(path)).stdout.splitlines()]
+    assert [line["cause"] for line in told] == ["connection-reset"]
+    party = "192.0.2.2:50444" if certainty != "possible" else ""
+    assert (told[0]["certainty"], told[0]["party"]) == (certainty, party) and words in told[0]["text"]
+
+
 @pytest.mark.parametrize("seconds", [-86400, -500, -20, -0.9, 0.9, 20, 500, 86400])
 @pytest.mark.parametrize("last", ["nothing", "reset", "repeated"])
 def test_clocks_of_two_taps_change_no_cause(last: str, seconds: float, tmp_path: Path) -> None:
