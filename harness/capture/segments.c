@@ -32,6 +32,7 @@ bool fcvi_segment_of(const uint8_t *ip, size_t length, size_t original, struct s
     s->sequence = (uint32_t)fcvi_load(tcp + 4, 4);
     s->acknowledged = (uint32_t)fcvi_load(tcp + 8, 4);
     s->flags = tcp[13];
+    s->window = (uint16_t)fcvi_load(tcp + 14, 2);
     size_t end = length < total ? length : total;
     s->data = ip + (at < end ? at : end);
     s->length = at < end ? end - at : 0;

@@ -41,6 +41,7 @@ struct streams_segment {
     uint32_t network; /* the VLANs that it came in, as the record has them; 0 without */
     uint32_t sequence, acknowledged;
     uint8_t flags;
+    uint16_t window; /* as it stands there, not scaled */
     const uint8_t *data;
     size_t length, missing;
     uint64_t record, time_us; /* what streams_piece tells of it */

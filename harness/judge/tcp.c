@@ -20,6 +20,7 @@ struct connection {
     uint64_t data_us[2]; /* when its latest data came */
     bool acks[2];        /* something */
     uint32_t acked[2];   /* the latest acknowledgement by each side */
+    bool room[2];        /* it had said a window */
     uint8_t hops[2];     /* hop limit of its latest segment, 0 without one */
     struct side *side[2];
     struct fcvi_vitcp_monitor *monitor; /* once it is VI/TCP */
@@ -600,6 +601,24 @@ static void note_repeated(struct connection *c, unsigned by, const struct stream
     c->data_us[by] = g->time_us;
 }
 
+/* A window of 0 in all of its segments is not filled in. */
+static void note_window(struct connection *c, unsigned by, const struct streams_segment *g)
+{
+    struct tcp_shut *shut = &c->seen.shut[by];
+    if ((g->flags & (STREAMS_ACK | STREAMS_SYN)) == 0)
+        return;
+    c->room[by] |= g->window != 0;
+    if (g->window != 0) {
+        shut->segments = 0;
+    } else if (c->room[by]) {
+        if (shut->segments++ == 0) {
+            shut->record = g->record;
+            shut->since_us = g->time_us;
+        }
+        shut->until_us = g->time_us;
+    }
+}
+
 static void count_segment(struct tcp_judge *t, struct streams_segment *g)
 {
     struct side *s = g->stream < MOST ? t->side[g->stream] : NULL;
@@ -611,6 +630,7 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
     c->seen.last_record = g->record;
     c->seen.last_us = g->time_us;
     note_repeated(c, s->direction, g);
+    note_window(c, s->direction, g);
     c->hops[s->direction] = t->hops;
     if ((g->flags & STREAMS_ACK) != 0) {
         c->acks[s->direction] = true;

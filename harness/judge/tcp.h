@@ -80,6 +80,12 @@ struct tcp_tally {
 /** What there is so far. After fcvi_tcp_flush the records add up. */
 const struct tcp_tally *fcvi_tcp_tally(const struct tcp_judge *tcp);
 
+/** Segments of a side of which each says window 0, up to its latest one; none where that one has room. */
+struct tcp_shut {
+    uint64_t record, since_us, until_us;
+    uint32_t segments;
+};
+
 /** A connection, when it is over. */
 struct tcp_connection {
     uint32_t number;
@@ -93,6 +99,7 @@ struct tcp_connection {
     bool bare[2];    /* the reset has no ACK: of a host that does not know the connection (RFC 9293, 3.5.2) */
     uint32_t unacknowledged[2]; /* bytes of a side that the other had not acknowledged when it reset */
     uint32_t repeated[2]; /* how often a side sent old data again since the other one's latest segment */
+    struct tcp_shut shut[2];
     struct fcvi_vitcp_side side[2];
     uint64_t violations, notices;
 };

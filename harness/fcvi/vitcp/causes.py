@@ -24,6 +24,7 @@ _TITLES = {
     "connection-refused": "nothing listens on that port of TCP",
     "end-silent": "one end fell silent, and the other repeated its data in vain",
     "stopped": "a message stopped before its end",
+    "no-room": "one end takes no data",
     "closed-early": "the TCP connection was closed before a message was whole",
 }
 _LONG_US = 60_000_000  # the draft has no timer; an application that asked has given up by then, or says so
@@ -160,6 +161,19 @@ def _of_silence(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
                         "", row)  # fmt: skip
 
 
+def _of_no_room(row: dict[str, Any]) -> Iterator[Found]:
+    """An end that says window 0 again and again, to its last segment. Where both do, each may wait for the other to read."""
+    shut = [(row[end], sent) for end, sent in zip(_ENDS, row["sent"])
+            if sent["shut_segments"] >= _MANY and sent["shut_seconds"] > _LONG_US / 1e6]  # fmt: skip
+    told = [f"All {sent['shut_segments']} segments of {end} from record {sent['shut_record']} on say window 0, for "
+            f"{sent['shut_seconds']:.0f} s" for end, sent in shut]  # fmt: skip
+    if shut:
+        ends = " and ".join(end for end, _ in shut)
+        yield Found("no-room", "possible", f"{', and '.join(told)}: {ends} answers, and has no room for more data (RFC 9293, "
+                    "3.8.6.1), as where an application does not read.", f"the application's log at {ends}: whether it reads, "
+                    "and posts Receives", shut[0][0] if len(shut) == 1 else "", row)  # fmt: skip
+
+
 def _of_attempts(attempts: list[dict[str, Any]], rows: list[dict[str, Any]], newest_us: int) -> Iterator[Found]:
     """TCP connections to an end that speaks VI/TCP which never were, one of each caller."""
     spoken = {row["called"] for row in rows}
@@ -250,8 +264,8 @@ def _of(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) -> Iter
         yield Found("rejected", "shown by the frames", f"{called} answers Connect Reject (4.3).",
                     "the called application's log: VipConnectReject, or attributes that do not fit", called,
                     row)  # fmt: skip
-    elif silent:
-        yield from silent
+    elif found := silent or list(_of_no_room(row)):
+        yield from found
     elif answer == "Connect Request" and row["whole"] and not row["missing"]:
         yield from _of_no_answer(row, newest_us)
     elif "reset by" in row["closed"]:

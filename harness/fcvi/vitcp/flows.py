@@ -83,8 +83,10 @@ def row_of(path: str, c: Any) -> dict[str, Any]:
              "unfinished": bool(side.open or side.responding),
              "unanswered_reads": max(0, side.pdus[lib.FCVI_PDU_READ_REQUEST] - other.responses), "repeated": repeated,
              "unacknowledged": unacknowledged,
+             "shut_segments": shut.segments, "shut_record": shut.record if shut.segments else 0,
+             "shut_seconds": (shut.until_us - shut.since_us) / 1e6 if shut.segments else 0,
              "pdus": {name: side.pdus[i] for i, name in enumerate((*codec.PDUS, "unknown")) if side.pdus[i]}}
-            for side, other, repeated, unacknowledged in zip(sides, sides[::-1], c.repeated, c.unacknowledged)
+            for side, other, repeated, unacknowledged, shut in zip(sides, sides[::-1], c.repeated, c.unacknowledged, c.shut)
         ],
     }  # fmt: skip
 

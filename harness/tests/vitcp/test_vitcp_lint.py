@@ -429,6 +429,38 @@ def test_a_reset_that_its_end_contradicts_accuses_nobody(
     assert (told[0]["certainty"], told[0]["party"]) == (certainty, party) and words in told[0]["text"]
 
 
+@pytest.mark.parametrize("probes, opens, both, end, causes", [
+    (9, False, False, 0, ["no-room"]), (7, False, False, 0, []), (9, True, False, 0, []), (9, False, True, 0, ["no-room"]),
+    (9, False, False, 20, ["no-room"]),
+])  # fmt: skip
+@pytest.mark.parametrize("data", [b"", b"x"])
+def test_an_end_that_takes_no_data_for_a_minute_is_told(
+    data: bytes, probes: int, opens: bool, both: bool, end: int, causes: list[str], tmp_path: Path
+) -> None:
+    """It answers each probe, and says window 0. It is no cause where it has room again, or where the capture ends before."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40), flags=0))])
+    at, last = frames[-1]
+    ends = [last.sequence + len(last.data), last.acknowledged]
+    frames.append((at + 0.001, Packet(1, 16, ends[1], ends[0], b"", 0)))
+    for n in range(1, probes + 1):
+        at += 0.3 * 2 ** (n - 1)
+        frames.append((at, Packet(0, 16, ends[0] - 1 + len(data), ends[1], data, 0 if both else 65535)))
+        frames.append((at + 0.001, Packet(1, 16, ends[1], ends[0], b"", 0)))
+    frames += [(at + 0.1, Packet(1, 16, ends[1], ends[0]))] * opens
+    frames += [(at + 0.1, Packet(0, end, ends[0], ends[1]))] * bool(end)
+    path = tmp_path / "c.pcap"
+    assert explained(path, frames)[0] == causes
+    for line in fcvi("explain", "--json", str(path)).stdout.splitlines():
+        told = json.loads(line)
+        assert (told["certainty"], told["party"]) == ("possible", "" if both else "192.0.2.2:50444")
+        assert "window 0" in told["text"]
+
+
+def test_a_window_that_an_export_left_zero_says_nothing(tmp_path: Path) -> None:
+    frames = [(at * 4000, p._replace(window=0)) for at, p in spoken(CONVERSATIONS["good"].steps)]
+    assert explained(tmp_path / "c.pcap", frames)[0] == []
+
+
 @pytest.mark.parametrize("seconds", [-86400, -500, -20, -0.9, 0.9, 20, 500, 86400])
 @pytest.mark.parametrize("last", ["nothing", "reset", "repeated"])
 def test_clocks_of_two_taps_change_no_cause(last: str, seconds: float, tmp_path: Path) -> None:

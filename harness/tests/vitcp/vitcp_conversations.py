@@ -127,6 +127,7 @@ class Packet(NamedTuple):
     sequence: int
     acknowledged: int
     data: bytes = b""
+    window: int = 65535
 
 
 _SYN, _ACK, _PUSH = 2, 16, 8
@@ -152,7 +153,7 @@ def _bytes(p: Packet, first: tuple[int, int]) -> bytes:
     hosts = HOSTS if p.direction == 0 else HOSTS[::-1]
     sequence, acknowledged = first[p.direction] + p.sequence, first[1 - p.direction] + p.acknowledged
     number = acknowledged & MASK if p.flags & _ACK else 0
-    tcp = struct.pack(">HHIIBBHHH", *ports, sequence & MASK, number, 0x50, p.flags, 65535, 0, 0) + p.data
+    tcp = struct.pack(">HHIIBBHHH", *ports, sequence & MASK, number, 0x50, p.flags, p.window, 0, 0) + p.data
     return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0, *hosts) + tcp
 
 
