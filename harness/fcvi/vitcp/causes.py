@@ -24,6 +24,7 @@ _TITLES = {
     "connection-refused": "nothing listens on that port of TCP",
     "end-silent": "one end fell silent, and the other repeated its data in vain",
     "stopped": "a message stopped before its end",
+    "not-seen-further": "within a message a connection is not seen further: it stopped, or the capture of its hosts did",
     "no-room": "one end takes no data",
     "closed-early": "the TCP connection was closed before a message was whole",
 }
@@ -134,15 +135,27 @@ def _of_fin(row: dict[str, Any]) -> Iterator[Found]:
                 "the logs of both ends: VipDisconnect while a Descriptor was under way", "", row)  # fmt: skip
 
 
-def _of_stop(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
+_UNHEARD = "No connection of VI/TCP of either host goes on in the capture, so the tap that saw them may have ended."
+
+
+def _goes_on(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Whether a connection of one of its hosts is there long behind its end: one of two taps in a file may end before the other."""
+    hosts, end = {_host(row["caller"]), _host(row["called"])}, row["begin"] + row["seconds"]
+    return any(hosts & {_host(other["caller"]), _host(other["called"])} and other["begin"] + other["seconds"] > end + _LONG_US / 1e6
+               for other in rows)  # fmt: skip
+
+
+def _of_stop(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) -> Iterator[Found]:
     """A message that is not whole, and nothing more of the connection for long, though the capture goes on."""
     names = [row[end] for end, sent in zip(_ENDS, row["sent"]) if sent["unfinished"]]
     waited = newest_us / 1e6 - row["begin"] - row["seconds"]
     if not _pending(row) or not names or row["violations"] or row["notices"] or waited <= _LONG_US / 1e6:
         return
-    yield Found("stopped", "possible", f"A message of {' and of '.join(names)} is not whole, and no segment of the connection came "
-                f"in {waited:.0f} s: its sender stopped, or the other end has no room, or the path is cut.",
-                "captures and logs at both ends", "", row)  # fmt: skip
+    text = (f"A message of {' and of '.join(names)} is not whole, and no segment of the connection came in {waited:.0f} s: its "
+            "sender stopped, or the other end has no room, or the path is cut.")  # fmt: skip
+    name = "stopped" if _goes_on(row, rows) else "not-seen-further"
+    text += "" if name == "stopped" else f" {_UNHEARD}"
+    yield Found(name, "possible", text, "captures and logs at both ends", "", row)
 
 
 def _of_silence(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
@@ -227,7 +240,7 @@ def _is_later(row: dict[str, Any], record: int, seconds: float) -> bool:
     return bool(row["first_record"] > record or row["begin"] > seconds)
 
 
-def _of_no_answer(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
+def _of_no_answer(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) -> Iterator[Found]:
     """The connection ended without one, or the capture goes on for long. Where it ends before, the answer may come later: the draft
     has no timer."""
     closed, called = row["closed"], row["called"]
@@ -245,7 +258,8 @@ def _of_no_answer(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
                     f"a capture at {called}; its application's log", "", row)  # fmt: skip
     elif waited > _LONG_US / 1e6:
         yield Found("no-answer", "possible", f"The Connect Request of {row['caller']} has had no answer for {waited:.0f} s, and "
-                    "the connection stays open. The draft has no timer: the application's own decides.",
+                    "the connection stays open. The draft has no timer: the application's own decides."
+                    + ("" if _goes_on(row, rows) else f" {_UNHEARD}"),
                     f"the log of the application at {called}: VipConnectAccept", "", row)  # fmt: skip
 
 
@@ -267,13 +281,13 @@ def _of(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) -> Iter
     elif found := silent or list(_of_no_room(row)):
         yield from found
     elif answer == "Connect Request" and row["whole"] and not row["missing"]:
-        yield from _of_no_answer(row, newest_us)
+        yield from _of_no_answer(row, rows, newest_us)
     elif "reset by" in row["closed"]:
         yield from (list(_of_reset(row)) or _of_forgotten(row))
     elif row["closed"] != "not seen":
         yield from _of_fin(row)
     else:
-        yield from _of_stop(row, newest_us)
+        yield from _of_stop(row, rows, newest_us)
     for side, sent in enumerate(row["sent"]):
         if sent["errors"] and row["reliable"]:  # at other levels nobody asks what the field says (3.1)
             yield Found("reported-error", "shown by the frames", f"{sent['errors']} PDUs of {row[_ENDS[side]]} have a VI Error "

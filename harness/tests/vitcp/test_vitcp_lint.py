@@ -362,14 +362,17 @@ def test_a_reset_within_a_read_is_told_whatever_the_clocks_of_two_taps_are(secon
     assert explained(tmp_path / "c.pcap", behind([*frames, (at + 0.001, reset)], seconds))[0] == ["connection-reset"]
 
 
-@pytest.mark.parametrize("flags, seconds, causes", [(0, 90, ["stopped"]), (0, 40, []), (2, 90, [])])
+@pytest.mark.parametrize("flags, seconds, hosts, causes", [
+    (0, 90, 1, ["stopped"]), (0, 40, 1, []), (2, 90, 1, []), (0, 90, 7, ["not-seen-further"]),
+])  # fmt: skip
 def test_a_message_that_stops_is_told_after_a_minute(
-    flags: int, seconds: int, causes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    flags: int, seconds: int, hosts: int, causes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While others go on: who waits for more than a minute within a message has stopped."""
+    """While others of its hosts go on; else one of two taps may have ended."""
     first, path = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40), flags=flags))]), tmp_path / "c.pcap"
     write(path, [p for _, p in first], at=[s for s, _ in first])
     monkeypatch.setattr(vitcp_conversations, "CALLER", 50001)
+    monkeypatch.setattr(vitcp_conversations, "HOSTS", (bytes([192, 0, 2, hosts]), bytes([192, 0, 2, hosts + 1])))
     other = spoken(CALLED)
     write(tmp_path / "more.pcap", [p for _, p in other], at=[s + seconds for s, _ in other])
     path.write_bytes(path.read_bytes() + (tmp_path / "more.pcap").read_bytes()[24:])
