@@ -64,13 +64,25 @@ def pause(path: str, number: int, us: int, ports: tuple[int, int], limits: Limit
 
 def waited_us(table: Table, since_us: int, ports: tuple[int, int], limit_us: int) -> int:
     """How long the capture went on behind a time; a standstill of all ports in which its clock may have been set is not counted."""
-    waited = table.last_us - since_us
+    waited = _ends_us(table, since_us, ports) - since_us
     if waited <= limit_us:
         return waited
     for file in table.files:
         if file.is_file and file.clock[2] > limit_us:
             waited -= _standstill_us(table, file.path, since_us, ports)
     return waited
+
+
+def _ends_us(table: Table, since_us: int, ports: tuple[int, int]) -> int:
+    """When the capture of two ports ended: where files are of one time, each a tap, that of the only one that has them."""
+    spans = [file.span for file in table.files]
+    whole = [span for span in spans if span is not None]
+    if len(whole) < 2 or all(a[1] <= b[0] for a, b in zip(whole, whole[1:])):  # one after the other, as of a ring
+        return table.last_us
+    paths = {table.scan.place(number)[0] for flow in table.flows.values() if set(flow.ids) & set(ports)
+             for number in (flow.first, flow.last) if number}  # fmt: skip
+    ends = [span[1] for file, span in zip(table.files, spans) if span is not None and file.path in paths]
+    return max(ends, default=table.last_us) if max(ends, default=0) >= since_us else table.last_us
 
 
 def _standstill_us(table: Table, path: str, since_us: int, ports: tuple[int, int]) -> int:

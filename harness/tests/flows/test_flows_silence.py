@@ -247,3 +247,19 @@ def test_an_answer_just_before_its_request_is_of_the_order_of_the_tap(us: int, i
     causes, _ = explain(table, flows)
     assert (len(flows), bool(table.lacking.count), bool(table.orphans)) == ((1, False, False) if is_whole else (2, True, True))
     assert not is_whole or (flows[0].ended, causes) == ("open", [])
+
+
+@pytest.mark.parametrize("since_us, goes_on, is_told", [(-1000, False, False), (-1000, True, True), (1000, False, True)])
+def test_a_tap_that_ended_before_another_one_shows_no_silence(since_us: int, goes_on: bool, is_told: bool, tmp_path: Path) -> None:
+    """Two files of one time are two taps; of two that follow each other the second goes on where the first ended."""
+    frames = session()
+    part = frames[: max(n for n, (_, data) in enumerate(frames) if is_iu(data, 0x08, 0x09, 0x0A))]
+    end = part[-1][0]
+    logins = [(end + LATER_US, els(0x52, 0x020100, 0x020200, 0x70, bytes(24)))]
+    told(part + logins * goes_on, tmp_path / "a.pcap")
+    told(chatter(end + since_us), tmp_path / "b.pcap")
+    table = Table()
+    for name in ("a", "b"):
+        table.take(str(tmp_path / f"{name}.pcap"))
+    causes, _ = explain(table, table.finish())
+    assert bool(causes) is is_told
