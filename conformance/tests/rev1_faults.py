@@ -6,6 +6,8 @@ from typing import Any
 
 from fcvi.fc import codec
 
+from conformance.fcvi.steps.connection import OTHER_DISCRIMINATOR
+
 from .rev1_faulty import (
     BrokenDut, Fault, HEADER, accepting, both, cut, drop, later_frame, longer_header, no_rx_id, only, payload_byte, put, refuses,
     refusing, says_when_it_goes_on, shorter_header, state, swap_addresses, twice, with_payload,
@@ -313,6 +315,28 @@ def _attributes_of_the_request(dut: BrokenDut, view: codec.Frame, buf: bytearray
     buf[view.payload_offset + 304 : view.payload_offset + 332] = dut.memory["attributes"]
 
 
+def _another_point(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """VipConnectWait has ended with that of another: nothing is there any more of the Discriminator of the elder one."""
+    at = view.payload_offset + 156 + 20
+    if buf[at : at + 16] == OTHER_DISCRIMINATOR[::-1]:
+        buf[at] ^= 1
+
+
+def _stops(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    dut.memory["bad"] = dut.memory.get("bad") or bool(view.get("DH", "VI_FLAGS"))
+
+
+def _note_asker(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Who asked by FARP first is who asks ever after."""
+    begin, end = view.payload_offset + 44, view.payload_offset + 60
+    buf[begin:end] = dut.memory.setdefault("asker", bytes(buf[begin:end]))
+
+
+def _tells_own(dut: BrokenDut, result: dict[str, Any]) -> dict[str, Any]:
+    told = result.get("RemoteViAttribs")
+    return {**result, "RemoteViAttribs": {**told, "EnableRdmaWrite": True}} if told else result
+
+
 def _port_name_decides(name: str, higher: bool) -> Fault:
     """A device of 2007 in the arbitration."""
     edit = refusing(5) if higher else accepting
@@ -376,6 +400,12 @@ FAULTS = [
     Fault("partial-is-good", "R1.6.1.a/unreliable/send/last-frame", "FCVI-6.2.1-01", completions=_all_good),
     Fault("partial-is-good/reliable", "R1.6.1.a/reliable-reception/send/last-iu", "FCVI-6.2.1-01", completions=_all_good),
     Fault("torn-read-is-good", "R1.6.6.a/reliable-delivery/middle-frame", "FCVI-6.7.1-02", completions=_all_good),
+    Fault("an-error-ends-all", "R1.5.7.2.c/reliable-reception/rdma-write/handle", "FCVI-8.2-d3", out={"WRITE_RESP": _stops},
+          results={"VipQueryVi": _all_in_error}),
+    Fault("a-write-takes-a-receive", "R1.6.3.a/unreliable/tester-writes/one-iu", "FCVI-6.4.1-01",
+          into={"WRITE_RQST": put("DH", "VI_FLAGS", 0x80)}),
+    Fault("ba-acc-of-another", "R1.8.a/class3/tester-aborts", "FCVI-4.1-04",
+          out={"BA_ACC": lambda dut, view, buf: buf.__setitem__(HEADER + 5, buf[HEADER + 5] ^ 1)}),
     # 5.4, 5.6
     Fault("one-handle-for-two", "R1.5.7.4.a/dut-client/unreliable/00000000-00000001", "FCVI-4.2-09",
           out={"CONNECT_RQST": _first_handle}, into={"CONNECT_RESP1": _own_handle, "CONNECT_RESP3": _own_handle}),
@@ -469,6 +499,8 @@ FAULTS = [
           out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 2))}),
     Fault("no-match-says-reject", "R1.5.7.6.a/dut-server/no-match", "REV1-5.7.6-05",
           out={"CONNECT_RESP1": only(refuses, put("DH", "Reason_Code", 1))}),
+    Fault("an-ended-wait-matches", "R1.5.7.6.a/dut-server/no-match", "REV1-5.7.6-05", out={"CONNECT_RESP1": drop(2)}),
+    Fault("a-wait-ends-with-another", "R1.5.7.6.a/dut-server/no-match", "FCVI-4.2-33", into={"CONNECT_RQST": _another_point}),
     Fault("connected-by-a-refusal", "R1.5.7.6.a/received-ff", "REV1-5.7.6-07",
           results={"VipQueryVi": lambda d, r: {**r, "State": _CONNECTED}}),
     # 5.7.7 to 5.7.9, 6.1 to 6.6
@@ -521,6 +553,7 @@ FAULTS = [
           out={"CONNECT_RQST": both(put("ATTRS_REV1", "EnRdmaWr", 0), payload_byte(304 + 3, 2))}),
     Fault("attributes-of-the-request", "R1.7.2.a/other-rdma", "REV1-7.2-04", into={"CONNECT_RQST": _note_attributes},
           out={"CONNECT_RESP1": _attributes_of_the_request}),
+    Fault("own-attributes-told", "R1.7.2.a/told", "REV1-7.2-04", results={"VipConnectRequest": _tells_own}),
     Fault("priority-not-told", "R1.7.2.a/dut-client/unreliable/priority", "REV1-B-01", out={"CONNECT_RQST": payload_byte(312, 0)}),
     Fault("priority-told-without-cause", "R1.7.2.a/dut-server/unreliable/plain", "REV1-B-01",
           out={"CONNECT_RESP1": payload_byte(312, 1)}),
@@ -532,6 +565,7 @@ FAULTS = [
     Fault("farp-reply-then-logo", "R1.A.4.a/dut-replies", "REV1-A.4-01", out={"FARP_REPLY": and_logo}),
     Fault("farp-without-action", "R1.7.3.a/farp", "REV1-7.4-01", out={"FARP_REQ": payload_byte(8, 0)}),
     Fault("farp-with-a-name", "R1.7.3.a/farp", "REV1-7.4-01", out={"FARP_REQ": payload_byte(28, 1)}),
+    Fault("farp-reply-of-the-first-asker", "R1.A.4.a/dut-replies", "REV1-7.4-01", out={"FARP_REPLY": _note_asker}),
     # 8
     Fault("abts-early", "R1.8.a/dut-client/no-resp1", "REV1-8-01", config={"r_a_tov_us": 5_000_000}),
     Fault("abts-late", "R1.8.a/dut-client/no-disconnect-resp", "REV1-8-01", config={"r_a_tov_us": 20_000_000}),

@@ -17,13 +17,14 @@ from conformance.fcvi.steps.neighbours import (
 from conformance.rev1.steps.connection import (
     CLIENT, REGISTRY, REJECT, SERVER, Scenario, Setup, attributes, check_refusal, connect, connect_server, create_vi, dut_address,
     dut_host, finish_accept, finish_request, finish_wait, level_of, make_room, net_address, originated, send_resp1, send_resp2,
-    send_rqst, start_accept, start_wait, tester_address, tester_host, variants, check_attributes, check_rqst,
+    send_rqst, start_accept, start_request, start_wait, tester_address, tester_host, variants, check_attributes, check_rqst,
 )  # fmt: skip
 from conformance.rev1.steps.messages import exchange_a_send
 
 _LENGTHS = (0, 1, 15, 16, 128)
 _V4 = {"host": ["0000000000000000000000000a000002"], "peer": {"host": ["0000000000000000000000000a000001"]}}
 _REPLIES = 3  # as many as one login of the port's own accord cannot follow
+_ANOTHER = "fd000000000000000000000000a57e21"  # another Host Address of the tester's port
 _MAPPED = "00000000000000000000ffff0a000002"
 
 
@@ -147,22 +148,48 @@ _OTHER_LEVEL = {1: 2, 2: 4, 4: 1}
     + variants(roles=(SERVER,), levels=_ALL, choices=[("other-level", {"differs": "level"})])
     + variants(roles=(SERVER,), choices=[("other-size", {"differs": "size"}), ("other-precedence", {"differs": "precedence"})])
     + variants(roles=(SERVER,), choices=[("other-rdma", {"differs": "rdma", "applies": "rdma_write"})])
-    + variants(roles=(SERVER,), choices=[(f"precedence-{n}", {"differs": n}) for n in range(2, 8)]),
+    + variants(roles=(SERVER,), choices=[(f"precedence-{n}", {"differs": n}) for n in range(2, 8)])
+    + variants(roles=(CLIENT,), choices=[("told", {"rdma": True, "differs": "told", "applies": "rdma_write"})]),
 )  # fmt: skip
 def attributes_of_ends(t: Scenario) -> None:
     """Level, size, QOS and flags of the DUT's VI stand where Table 14 has them, whatever flags the request has. Another level
-    is not accepted; another size or Precedence may be (R29). A reserved Precedence is handled alike each time.
+    is not accepted; another size or Precedence may be (R29). A reserved Precedence is handled alike each time. VipConnectRequest
+    tells those of the answer.
     """
     differs = t.params.get("differs")
-    if differs is not None:
+    if differs is not None and differs != "told":
         _differing(t, differs)
         return
     more = dict(t.params.get("attributes_more", {}))
     if t.params.get("rdma"):
         more.update({"EnRdmaWr": 1, "EnRdmaRd": int(t.pics["rdma_read"] and level_of(t) != 1)})
     t.params = {**t.params, "attributes": {**t.params["attributes"], **more}}
+    if differs is not None:
+        _told(t)
+        return
     connect(t)
     t.control("the Connection Setup completed")
+
+
+def _told(t: Scenario) -> None:
+    """The answer has other flags of RDMA than the DUT's VI: VI-DG compares none of them, and tells the application those of the
+    remote VI. A device may take no such answer (R29), and a control plane need not give all members.
+    """
+    setup = start_request(t)
+    send_resp1(t, setup, attrs=attributes(t, EnRdmaWr=0, EnRdmaRd=0))
+    call = setup.call
+    assert call is not None
+    t.owed(lambda: bool(call and call.done))
+    t.control("the DUT asked")
+    if not call.done or call.returned() != "VIP_SUCCESS":
+        t.tolerate("CONNECT_RESP2", "ABTS")
+        t.report("REV1-7.2-04", "an answer with other flags of RDMA is not taken", call.returned() if call.done else "blocked",
+                 "VIP_SUCCESS", erratum="R29")  # fmt: skip
+        return
+    finish_request(t, setup)
+    told = call.result().get("RemoteViAttribs")
+    seen = told.get("EnableRdmaWrite") if isinstance(told, dict) else None
+    t.require(not seen, "REV1-7.2-04", "EnableRdmaWrite in RemoteViAttribs", seen, False)
 
 
 def _differing(t: Scenario, differs: Any) -> None:
@@ -351,6 +378,15 @@ def _asked_by_farp(t: Scenario, body: bytes) -> None:
     t.control("a FARP-REQ that matches was answered")
 
 
+def _asked_by_another(t: Scenario, body: bytes) -> None:
+    """A FARP-REQ of another Host Address of the same port: the FARP-REPLY repeats that of the FARP-REQ that it answers."""
+    t.tester.send_els(els.FARP_REQ, body, {"D_ID": els.BROADCAST}, service_class=3)
+    reply = t.expect("FARP_REPLY", "REV1-7.4-01", why="to a FARP-REQ that matches")
+    seen = reply.blob("FARP", "Requesting_IP_Address").hex()
+    t.require(seen == _ANOTHER, "REV1-7.4-01", "Requesting IP Address of FARP-REPLY", seen, _ANOTHER, at=reply)
+    _logins(t, len(t.tester.inbox))
+
+
 def _logins(t: Scenario, before: int) -> list[Received]:
     """PLOGI and LOGO towards the tester, from this place in its inbox to the end of the time that an answer may take."""
     t.wait(t.owed_us())
@@ -365,7 +401,7 @@ def _logins(t: Scenario, before: int) -> list[Received]:
     "R1.A.4.a",
     "What a FARP-REPLY brings with it",
     clause="A.4",
-    requirements=["REV1-A.4-01", "REV1-A.4-02"],
+    requirements=["REV1-7.4-01", "REV1-A.4-01", "REV1-A.4-02"],
     errata=["R15"],
     tags=["address", "farp"],
     applies="farp",
@@ -376,12 +412,14 @@ def _logins(t: Scenario, before: int) -> list[Received]:
 )  # fmt: skip
 def what_comes_with_it(t: Scenario) -> None:
     """Who answers Responder Action 02h with FARP-REPLY neither logs in nor out; who gets a FARP-REPLY accepts or rejects it.
-    A device may log in or out for reasons of its own, so only what comes behind each of three replies is a breach.
+    A device may log in or out for reasons of its own, so only what comes behind each of three replies is a breach. A FARP-REPLY
+    repeats who asked.
     """
     need_broadcast(t)
     asker = t.tester.services.ports[t.tester.n_port_id]
     if t.params["role"] == SERVER:
         _asked_by_farp(t, els.farp_request(asker, t.tester.n_port_id, dut_host(t)))
+        _asked_by_another(t, els.farp_request({**asker, "host": [_ANOTHER]}, t.tester.n_port_id, dut_host(t)))
         return
     del t.tester.services.handlers["FARP_REQ"]
     vi = create_vi(t)

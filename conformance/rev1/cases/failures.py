@@ -15,7 +15,7 @@ from conformance.rev1.steps.connection import (
 )  # fmt: skip
 from conformance.rev1.steps.messages import (
     FILL, Region, Sent, answered, broken, build, deliver, expect_response, in_all, memory, pattern, post, provider, register,
-    take_read, transmit, until_completed, written,
+    take_read, transmit, until_completed, untouched, written,
 )  # fmt: skip
 
 _RELIABLE = ("reliable-delivery", "reliable-reception")
@@ -55,9 +55,11 @@ def failures(t: Scenario) -> None:
     """An RDMA operation at memory that it may not touch writes nothing and gives nothing away, and its response says RESP_ERR with
     PROT_ERR; a Send without a fitting Descriptor says DESC_ERR. An error of a Send breaks a reliable Connection (VI-ARCH 2.5), and
     none breaks an unreliable one (2.5.1).
-    A VI whose EnRdmaWr or EnRdmaRd is 0 refuses the operation as well (Table 15).
+    A VI whose EnRdmaWr or EnRdmaRd is 0 refuses the operation as well (Table 15). Another VI, which is connected before and has
+    all rights, stays Connected and takes Messages.
     """
     with_rdma(t)
+    other = connect(t) if t.pics["send"] and int(t.pics["max_vis"]) >= 2 else None
     if t.params.get("fault") == _OF_THE_VI:
         t.params = {**t.params, "attributes": {**t.params["attributes"], "EnRdmaWr": 0, "EnRdmaRd": 0}}
     setup = connect(t)
@@ -68,6 +70,8 @@ def failures(t: Scenario) -> None:
         _no_descriptor(t, setup, op)
     else:
         _protected(t, setup, op, str(t.params["fault"]))
+    if other is not None:
+        untouched(t, other, "FCVI-8.2-d3", "after an error of the first")
 
 
 def _good(t: Scenario, setup: Setup, op: str) -> None:

@@ -13,7 +13,7 @@ from fcvi.fc.received import Received
 
 from conformance.rev1.steps.connection import REGISTRY, SMALL, Scenario, Setup, connect, one_frame, variants, with_rdma
 from conformance.rev1.steps.messages import (
-    Cut, FILL, answered, build, check_offsets, check_target, check_words, completed, deliver, expect_good, expect_response,
+    Cut, FILL, Region, answered, build, check_offsets, check_target, check_words, completed, deliver, expect_good, expect_response,
     memory, originate, pattern, post, register, respond, respond_with, response_of, same_in_each, take, take_read,
     transmit, until_completed, written,
 )  # fmt: skip
@@ -31,7 +31,8 @@ _LONG_WRITE = 70_000  # of a Write whose last offsets have more
     "R1.6.3.a",
     "RDMA Write",
     clause="5.6.6, 5.7.7, 5.7.8, 6.3",
-    requirements=["REV1-5.6.6-02", "REV1-5.7.7-01", "REV1-5.7.8-01", "FCVI-5.9.8-03", "FCVI-6.4.1-01", "FCVI-T04-w4"],
+    requirements=["REV1-5.6.6-02", "REV1-5.7.7-01", "REV1-5.7.8-01", "FCVI-5.9.8-03", "FCVI-6.2.1-01", "FCVI-6.4.1-01",
+                  "FCVI-T04-w4"],
     errata=["R02", "R09"],
     tags=["message", "rdma"],
     applies="(client or server) and rdma_write",
@@ -48,7 +49,7 @@ _LONG_WRITE = 70_000  # of a Write whose last offsets have more
 def rdma_write(t: Scenario) -> None:
     """VI_RMT_VA and RLTV_OFF of each frame tell where its bytes go, whatever the length of the frames before it. Over several
     IUs the offset goes on, or begins again at a higher address: a device may know one of the two alone (R02), and writes nowhere
-    else.
+    else. It takes no receive Descriptor.
     """
     with_rdma(t)
     length = int(t.params.get("length", 900))
@@ -65,6 +66,9 @@ def rdma_write(t: Scenario) -> None:
         expect_good(t, setup.vi, "send", "FCVI-6.4.1-01")
         t.control("the DUT wrote")
         return
+    kept = register(t, 32) if t.pics["send"] else None
+    if kept is not None:
+        post(t, setup.vi, "recv", kept)
     data = pattern(length, 3)
     region = register(t, _GUARD + len(data) + _GUARD, write=True)
     whole = build(t, setup, data, "rdma-write", va=region.va + _GUARD, region=region.handle,
@@ -76,8 +80,25 @@ def rdma_write(t: Scenario) -> None:
               memory(t, region, 16, _GUARD).hex(), data[:16].hex())  # fmt: skip
     _guards(t, region, len(data))
     t.control("an RDMA Write of one IU was placed")
+    if kept is not None:
+        _takes_a_send(t, setup, kept)
     if int(t.params["ius"]) > 1:
         _several_ius(t, setup, len(data))
+
+
+def _takes_a_send(t: Scenario, setup: Setup, kept: Region) -> None:
+    """The receive Descriptor that was there before an RDMA Write without Immediate Data is there for the next Send."""
+    early = completed(t, setup.vi)
+    t.require(early is None, "FCVI-6.4.1-01", "an RDMA Write without Immediate Data completed a receive Descriptor", str(early),
+              "none")  # fmt: skip
+    data = pattern(20, 5)
+    sent = build(t, setup, data)
+    transmit(t, sent)
+    if answered(t):
+        expect_response(t, setup, sent)
+    expect_good(t, setup.vi, "recv", "FCVI-6.2.1-01", len(data))
+    seen = memory(t, kept, len(data))
+    t.require(seen == data, "FCVI-6.2.1-01", "a Send behind an RDMA Write has other bytes", seen.hex(), data.hex())
 
 
 def _guards(t: Scenario, region: Any, length: int) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from fcvi.engine.case import case
+from fcvi.engine.upper_tester import Call
 
 from conformance.fcvi.steps.connection import OTHER_DISCRIMINATOR
 from conformance.rev1.steps.connection import (
     CLIENT, CONCURRENT, DUPLICATE, DUPLICATE_READ, NO_MATCH, NO_WAITING, REGISTRY, REJECT, SERVER, STATE, Scenario, TIMEOUT,
-    check_reason, check_refusal, connect_client, connect_server, finish_refused, finish_wait, one_frame, patience, send_resp1,
-    send_resp2, send_rqst, start_accept, start_request, start_wait, variants,
+    check_reason, check_refusal, connect_client, connect_server, dut_host, finish_refused, finish_wait, net_address, one_frame,
+    patience, send_resp1, send_resp2, send_rqst, start_accept, start_request, start_wait, variants,
 )  # fmt: skip
 
 _CODES = (REJECT, NO_MATCH, TIMEOUT, NO_WAITING, CONCURRENT, DUPLICATE_READ, DUPLICATE, 0x00, 0x08, 0x20, 0xFF)
+_ELDER = OTHER_DISCRIMINATOR[::-1]  # as long, which is what each DUT takes
 _RETURNS = {REJECT: "VIP_REJECT", NO_MATCH: "VIP_NO_MATCH", NO_WAITING: "VIP_NO_MATCH"}
 _SENT: list[tuple[str, dict[str, Any]]] = [
     ("rejected", {"what": "rejected", "only": SERVER}),
@@ -29,7 +31,8 @@ _SENT: list[tuple[str, dict[str, Any]]] = [
     "R1.5.7.6.a",
     "Reasons of a refusal",
     clause="5.7.2, 5.7.6",
-    requirements=["REV1-5.3-03", "REV1-5.7.2-09", *(f"REV1-5.7.6-0{n}" for n in range(3, 8)), "FCVI-8.2-b2"],
+    requirements=["REV1-5.3-03", "REV1-5.7.2-09", *(f"REV1-5.7.6-0{n}" for n in range(3, 8)), "FCVI-4.2-33",
+                  "FCVI-8.2-b2"],
     errata=["R05", "R08", "R24", "R28", "R37"],
     tags=["setup", "error"],
     applies="client or server",
@@ -49,8 +52,12 @@ def reasons(t: Scenario) -> None:
 
 
 def _rejected(t: Scenario) -> None:
-    wait = start_wait(t)
-    setup = send_rqst(t)
+    _reject(t, start_wait(t))
+
+
+def _reject(t: Scenario, wait: Call, **fields: Any) -> None:
+    """The call that waits gets a request with these fields, and the application refuses it."""
+    setup = send_rqst(t, **fields)
     conn = finish_wait(t, wait)
     code = t.call("VipConnectReject", conn=conn).returned()
     t.require(code == "VIP_SUCCESS", "REV1-5.7.6-04", f"VipConnectReject returned {code}", code, "VIP_SUCCESS")
@@ -60,12 +67,23 @@ def _rejected(t: Scenario) -> None:
 
 
 def _no_match(t: Scenario) -> None:
+    """One Connection Point waits for some time, and one that was there before has no end. When the first has ended nothing matches
+    it any more, and the other is there yet.
+    """
+    elder = start_wait(t, discriminator=_ELDER)
     wait = start_wait(t, discriminator=OTHER_DISCRIMINATOR, timeout_us=t.ulp_timeout_us // 2)
     setup = send_rqst(t)
     resp1 = t.expect("CONNECT_RESP1", "REV1-5.7.6-05", exchange=setup.exchange, why="where another Connection Point waits")
     check_refusal(t, resp1, setup, NO_MATCH, "REV1-5.7.6-05", {NO_WAITING: "R24"})
     send_resp2(t, setup)
     t.finish(wait, "FCVI-8.2-b2", returns="VIP_TIMEOUT")
+    late = send_rqst(t, VI_REM_ADDR=net_address(dut_host(t), OTHER_DISCRIMINATOR))
+    resp1 = t.expect("CONNECT_RESP1", "REV1-5.7.6-05", exchange=late.exchange, why="where VipConnectWait has ended")
+    check_refusal(t, resp1, late, NO_MATCH, "REV1-5.7.6-05", {NO_WAITING: "R24"})
+    send_resp2(t, late)
+    t.require(not elder.done, "FCVI-4.2-33", "VipConnectWait ended with the time of another", "returned", "blocked")
+    if not elder.done:
+        _reject(t, elder, VI_REM_ADDR=net_address(dut_host(t), _ELDER))
 
 
 def _nobody(t: Scenario) -> None:

@@ -226,7 +226,7 @@ def _reserved_disconnect(t: Scenario) -> None:
 
 
 def _reserved_bytes(t: Scenario) -> None:
-    ones = {"VI_RSVD": 0xFFFF}
+    ones: dict[str, Any] = {"VI_RSVD": 0xFFFF}
     if t.params["role"] == CLIENT:
         setup = start_request(t)
         send_resp1(t, setup, **ones)

@@ -10,8 +10,8 @@ from fcvi.engine.upper_tester import Call
 from fcvi.fc.received import Exchange, Received
 
 from conformance.rev1.steps.connection import (
-    CLIENT, REGISTRY, SERVER, Scenario, Setup, connect, connect_client, connect_server, finish_wait, patience, send_rqst,
-    start_accept, start_request, start_wait, variants, with_rdma,
+    CLIENT, REGISTRY, SERVER, Scenario, Setup, connect, connect_client, connect_server, expect_end_of_abts, finish_wait,
+    patience, send_rqst, start_accept, start_request, start_wait, variants, with_rdma,
 )  # fmt: skip
 from conformance.rev1.steps.messages import Taken, expect_good, originate, pattern, post, register, respond, take
 
@@ -114,7 +114,7 @@ def _tester_aborts(t: Scenario) -> None:
     setup = send_rqst(t)
     finish_wait(t, wait)
     t.tester.send_abts(setup.exchange)
-    t.expect(["BA_ACC", "BA_RJT"], "FCVI-4.1-04", exchange=setup.exchange, why="after ABTS")
+    expect_end_of_abts(t, setup.exchange)
     t.tolerate("CONNECT_RESP1")
     connect_server(t)
     t.control("a further setup completed")

@@ -9,7 +9,9 @@ from fcvi.engine.scenario import Inconclusive
 from fcvi.fc.build import RawFrame
 from fcvi.fc.message import send_frames
 
-from conformance.rev1.steps.connection import REGISTRY, Scenario, Setup, UD, connect, level_of, variants, with_rdma
+from conformance.rev1.steps.connection import (
+    REGISTRY, Scenario, Setup, UD, connect, expect_end_of_abts, level_of, variants, with_rdma,
+)  # fmt: skip
 from conformance.rev1.steps.messages import (
     Cut, FILL, Region, Sent, Taken, broken, build, deliver, memory, pattern, post, provider, register, respond_with,
     response_of, take, transmit, until_completed,
@@ -71,7 +73,7 @@ def without_end(t: Scenario) -> None:
     transmit(t, cut)
     if t.params.get("aborted"):
         t.tester.send_abts(cut.exchange)
-        t.expect(["BA_ACC", "BA_RJT"], "FCVI-4.1-04", exchange=cut.exchange, why="after ABTS")
+        expect_end_of_abts(t, cut.exchange)
     transmit(t, behind)
     row = "FCVI-6.2.1-01" if op == "send" else "FCVI-6.4.1-01"
     if level_of(t) == UD:

@@ -333,11 +333,13 @@ def originated(t: Scenario, vi: int, call: Optional[Call], rqst: Received) -> Se
     return Setup(CLIENT, vi, rqst.exchange, new_handle(t), rqst.conn_int("VI_RQST_HANDLE"), call, rqst)
 
 
-def send_resp1(t: Scenario, setup: Setup, reason: Optional[int] = None, **dh: int) -> None:
-    """The tester's answer: accept, or refuse. VI_HANDLE is either that R03 permits."""
+def send_resp1(t: Scenario, setup: Setup, reason: Optional[int] = None, attrs: Optional[bytes] = None, **dh: int) -> None:
+    """The tester's answer: accept, or refuse. VI_HANDLE is either that R03 permits. attrs: other VI_LOC_ATTRS than the DUT's."""
     named = t.params.get("resp1_handle") == "requester"
     fields = {"VI_HANDLE": setup.dut_handle if named else UNASSIGNED, "CONN_ERR": int(reason is not None), "REASON": reason or 0}
-    t.send("CONNECT_RESP1", setup.exchange, {**fields, **dh}, payload(t, UNASSIGNED if reason is not None else setup.tester_handle))
+    more = {} if attrs is None else {"VI_LOC_ATTRS": attrs}
+    body = payload(t, UNASSIGNED if reason is not None else setup.tester_handle, **more)
+    t.send("CONNECT_RESP1", setup.exchange, {**fields, **dh}, body)
 
 
 def finish_request(t: Scenario, setup: Setup) -> None:
@@ -466,6 +468,14 @@ def finish_refused(t: Scenario, setup: Setup, code: int) -> None:
         t.equal(end, "REASON", code, "REV1-5.7.2-09", {c: "R08" for c in range(REJECT, DUPLICATE + 1)})
 
 
+def expect_end_of_abts(t: Scenario, exchange: Exchange) -> None:
+    """The answer to an ABTS of the tester; BA_ACC names the Exchange of its originator (FC-PH)."""
+    answer = t.expect(["BA_ACC", "BA_RJT"], "FCVI-4.1-04", exchange=exchange, why="after ABTS")
+    if answer.kind == "BA_ACC":
+        seen = answer.number("BA_ACC", "BA_OX_ID")
+        t.require(seen == exchange.ox_id, "FCVI-4.1-04", "OX_ID in BA_ACC", f"{seen:04X}h", f"{exchange.ox_id:04X}h", at=answer)
+
+
 def patience(t: Scenario) -> int:
     """How long the tester waits for what a device does after its FCVI_ULP_TIMEOUT, which is the implementation's (clause 8)."""
     return (t.ulp_us or 10 * t.ulp_timeout_us) + t.ulp_timeout_us + t.pixit.late_us
@@ -542,6 +552,7 @@ __all__ = [
     "TIMEOUT", "UD", "UNASSIGNED", "Variant", "answer_disconnect", "attributes", "check_attributes", "check_disconnect",
     "check_header", "check_reason", "check_refusal", "check_resp1", "check_resp2", "check_rqst", "check_state", "connect",
     "connect_client", "connect_server", "create_vi", "disconnect", "dut_address", "dut_host", "expect_disconnect_resp",
+    "expect_end_of_abts",
     "finish_accept", "finish_refused", "finish_request", "finish_wait", "level_of", "make_room", "net_address", "new_handle",
     "one_frame", "originated", "patience", "payload", "send_disconnect", "send_resp1", "send_resp2", "send_rqst", "start_accept",
     "start_request", "start_wait", "tester_address", "tester_host", "variants", "with_rdma",
