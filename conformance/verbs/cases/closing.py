@@ -121,5 +121,5 @@ def cut_off(t: Verbs) -> None:
         t.until(lambda: p.a.state() == "ERR", t.bound_us)
         t.require(p.a.state() == "ERR", "6.2.2.4-06", "the state when the stream was cut off", p.a.state(), "ERR")
     elif tells:  # the peer's host may have closed in good order, after which Idle is right (B82)
-        t.require(p.a.state() != "RTS", "6.2.2.4-02", "the state when the peer's process has ended", "RTS", "another")
+        t.require(p.a.state() != "RTS", "6.2.2.4-02", "the state when the peer's process has ended", "RTS", "another than RTS")
     alive(t)

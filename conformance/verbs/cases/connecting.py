@@ -64,7 +64,7 @@ def many_times(t: Verbs) -> None:
                 given = made.active.result().get(name)
                 most = asked if name == "ord" else 255  # an IRD above the request is not forbidden (B104)
                 t.require(isinstance(given, int) and 1 <= given <= most, "9.2.5.1-03",
-                          f"{name} granted where {asked} was asked for", given, f"1 to {most}")  # fmt: skip
+                          f"{name} granted", given, f"1 to {most}, where {asked} was asked for")  # fmt: skip
             told = (a.query().result().get("attributes") or {}).get("max_rd_atomic")  # which need not be filled (B28)
             t.require(not isinstance(told, int) or told <= ord, "9.2.5.1-03", f"max_rd_atomic where an ORD of {ord} was asked for",
                       told, f"{ord} at most")  # fmt: skip

@@ -67,9 +67,9 @@ def denied(t: Verbs, p: Pair, op: str, remote: Mapping[str, Any], rows: str, wha
         # Where a WC is missing `flushed` ends the stream itself: what tells that it ended is looked for before.
         seen = [t.reap(wrs) or heard(t, qp) for wrs, qp in ((theirs, p.b), (mine, p.a))]
         ended = flushed(theirs, "6.2.2.3-02", f"the target's Receives: {what}") or seen[0]
-        t.require(ended, "8.1.2.2-06", f"the target's end of the stream: {what}", "it stays up", "it ends")
+        t.require(ended, "8.1.2.2-06", "the target's end of the stream", f"it stays up behind {what}", "it ends")
         ended = flushed(mine, "6.2.2.3-04", f"the initiator's Receives: {what}") or seen[1]
-        t.require(ended, "6.2.3-02", f"the initiator's end of the stream: {what}", "it stays up", "it ends")
+        t.require(ended, "6.2.3-02", "the initiator's end of the stream", f"it stays up behind {what}", "it ends")
         told = t.until(lambda: heard(t, p.a), t.bound_us)
         t.require(told, "6.2.2.3-05", f"what the initiator is told: {what}", "nothing", "an event")
         if event:
@@ -80,7 +80,7 @@ def denied(t: Verbs, p: Pair, op: str, remote: Mapping[str, Any], rows: str, wha
     if op == "read":
         sink = p.ma.read(0, min(length, 4096))
         carried = moved(sink, bytes([target.fill]) * len(sink))
-        t.require(not carried, first, f"the sink: {what}", "bytes of the source", "none of them")
+        t.require(not carried, first, "the sink of a Read that is denied", f"bytes of the source: {what}", "none of them")
     for row in rows.split():
         t.require(target.read(0, 256) == bytes([target.fill]) * 256, row, f"the target: {what}", "changed", "as it was")
     late = p.a.post([{"opcode": "SEND", "sges": [p.ma.sge(0, 8)]}], must=False, row="6.2.4-06").wrs

@@ -226,7 +226,7 @@ def posts_in_error(t: Verbs) -> None:
         t.until(lambda: p.a.state() == "ERR", t.bound_us)
         t.require(p.a.state() == "ERR", "6.2.2.4-06", "the state after Error was entered", p.a.state(), "ERR")
     elif tells:  # Terminate lasts as long as the close does (6.2.3)
-        t.require(p.a.state() != "RTS", "6.2.2.3-02", "the state after an error", "RTS", "another")
+        t.require(p.a.state() != "RTS", "6.2.2.3-02", "the state after an error", "RTS", "another than RTS")
     alive(t)
 
 

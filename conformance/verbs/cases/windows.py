@@ -50,7 +50,7 @@ def seen(mem: Mem, rkey: int, va: int) -> Mem:
        errata="B12 B30 B31 B54 B65", variants=[
            *product(each("what", ["rights"]), each("window", _RIGHTS), each("op", ["write", "read"])),
            *each("what", ["zero-based", "zero-region", "no-local-write", "read-only", "no-remote-rights", "region-ignored",
-                               "zero-based-end"],
+                          "zero-based-end"],
                  {"zero-region": IWARP})])  # fmt: skip
 def binds(t: Verbs) -> None:
     """A window has rights of its own, within what the region's local rights bear; the region's remote rights count for nothing."""

@@ -168,7 +168,7 @@ class Account:
         if qp is None:
             return wr
         own = qp.send_cq if wr.queue == "sq" else qp.recv_cq
-        t.require(own is cq, "6.1.1-05", f"the CQ of a {wr.opcode}", f"cq {cq.cq}", f"cq {own.cq}")
+        t.require(own is cq, "6.1.1-05", f"the CQ of a WC of the {wr.queue}", f"cq {cq.cq}", f"cq {own.cq}")
         right = wc.qp_num == qp.qp_num
         if wc.good:
             t.require(right, "6.1.1-07", f"qp_num in the WC of a {wr.opcode}", wc.qp_num, qp.qp_num)
@@ -191,12 +191,12 @@ class Account:
         if wr.opcode in OPCODES:
             t.require(wc.opcode == OPCODES[wr.opcode], "9.3.2.1-03", f"the opcode in the WC of a {wr.opcode}", wc.opcode,
                       OPCODES[wr.opcode])  # fmt: skip
-        t.require(wr.signaled, "8.1.3.1-01", f"a WC of an unsignaled {wr.opcode} that succeeded", wc.status, "none")
+        t.require(wr.signaled, "8.1.3.1-01", "a WC of an unsignaled WR that succeeded", f"{wc.status} of {wr.opcode}", "none")
         if wr.queue == "srq" or wr.lost:
             return
         last = self._last.get((qp, wr.queue), -1)
-        t.require(wr.place > last, "8.2.2-02", f"success of WR {wr.place} of the {wr.queue}", f"behind that of WR {last}",
-                  "before any of a later WR")
+        t.require(wr.place > last, "8.2.2-02", f"the order of successes of the {wr.queue}",
+                  f"WR {wr.place} behind WR {last}", "that of the queue")
         self._last[qp, wr.queue] = max(last, wr.place)
         first = self._flushed.get(qp) if wr.queue == "rq" else None
         if first is not None and wr.place > first:

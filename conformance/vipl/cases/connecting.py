@@ -156,7 +156,7 @@ def unequal(t: Calls) -> None:
     t.require(misfit.state() == IDLE, "S5.1-03", "the state of the VI afterwards", misfit.state(), IDLE)
     t.require(misfit.done("Recv").code == NOT_DONE, "S5.1-04", "a receive that it had", "came back", "stays queued")
     for v in (vi, misfit):
-        t.require(v.state() != CONNECTED, "S2.5-04", "the state of a VI that differs from its peer", CONNECTED, "not")
+        t.require(v.state() != CONNECTED, "S2.5-04", "the state of a VI that differs from its peer", CONNECTED, f"not {CONNECTED}")
     t.wait(t.quiet_us)
     if t.params["then"] != "nothing":
         t.require(not asking.done, "G3.3.2-05", "the client of a failed accept", "returned", "waits")

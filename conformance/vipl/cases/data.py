@@ -221,7 +221,8 @@ def immediate(t: Calls) -> None:
             p.src.fill(7, 0, 200)
             p.dst.write(b"\0" * 200, 1000)
             number = p.b.recv(p.dst.part(0, 8 if op == "write" and value in (1, 0x80000000) else 400))
-            what = f"immediate {value} with {length} bytes"
+            immediate_data = "no" if value is None else "some" if value else "zero as"
+            what = f"{immediate_data} Immediate Data, {'some' if length else 'no'} bytes"
             got = Got(NOT_DONE, None)
             for _ in range(3 if p.level == UD else 1):
                 segments = [p.src.part(0, length)] if length else []
@@ -254,9 +255,9 @@ def ignored(t: Calls) -> None:
     """Length, the Immediate bit and the Fence bit of a receive, and the Immediate bit of an RDMA Read, change nothing."""
     p = pair(t, t.params["level"])
     p.src.fill(9, 0, 100)
-    for row, what in (("G5.2-13", {"Length": 0}), ("G5.2-13", {"Length": 0xFFFFFFFF}), ("G5.2-10", {"Control": 4}), ("G5.2-10",
-                      {"Control": 8}), ("G5.2-10", {"Control": 12})):  # fmt: skip
-        p.b.recv(p.dst.part(0, 200), **what)
+    for row, name, value in (("G5.2-13", "Length", 0), ("G5.2-13", "Length", 0xFFFFFFFF), ("G5.2-10", "Control", 4),
+                             ("G5.2-10", "Control", 8), ("G5.2-10", "Control", 12)):  # fmt: skip
+        p.b.recv(p.dst.part(0, 200), **{name: value})
         got = Got(NOT_DONE, None)
         for _ in range(3 if p.level == UD else 1):
             p.a.send(p.src.part(0, 100))
@@ -266,8 +267,8 @@ def ignored(t: Calls) -> None:
                 break
         if got.code == NOT_DONE and p.level == UD:
             t.lack("messages were lost, which is right at this level")
-        t.require(got.good and got.length == 100, row, f"a receive that was posted with {what}", got, "success, Length 100")
-        t.require("IMMEDIATE" not in got.status, row, f"bit 19 of a receive posted with {what}", "set", "as the sender's")
+        t.require(got.good and got.length == 100, row, f"a receive posted with {name} {value:#x}", got, "success, Length 100")
+        t.require("IMMEDIATE" not in got.status, row, f"bit 19 with {name} {value:#x}", "set", "as the sender's")
     if p.level in (p.a.node.attribs.get("RDMAReadSupport") or []) and p.level != UD:
         p.a.rdma("read", p.dst.remote(), p.back.part(0, 100), Control=2 | 4)
         got = p.a.reap("Send", 3 * t.settle_us)

@@ -149,7 +149,8 @@ def discovery(t: Calls) -> None:
             return
         lists.append([a.get("host") for a in told.result().get("Addresses") or []])
     hosts = lists[-1]
-    t.require(set(lists[0]) <= set(hosts), "G3.7.6-01", "nodes that are directly connected", lists[0], f"some of {hosts}")
+    within = " ".join(map(str, hosts))
+    t.require(set(lists[0]) <= set(hosts), "G3.7.6-01", "nodes that are directly connected", lists[0], f"some of {within}")
     if not one.same_nic(other):
         open_ = t.agents == 1 or t.pics.get("tcp") and not hosts
         t.require(other.host in hosts, "G3.7.6-01", f"nodes within {_FAR} links", hosts, other.host,

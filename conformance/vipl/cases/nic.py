@@ -89,7 +89,7 @@ def layout(t: Calls) -> None:
                          ("Length", 24), ("Status", 28)):  # fmt: skip
         at = members.get(f"VIP_CONTROL_SEGMENT.{name}")
         if at is not None:
-            t.require(at[0] == offset, "G4.3-01", f"offset of {name} in the control segment", at[0], offset)
+            t.require(at[0] == offset, "G4.3-01", f"offset of VIP_CONTROL_SEGMENT.{name}", at[0], offset)
     for name, wanted in (
         ("VIP_CONTROL_OP_SENDRECV", 0), ("VIP_CONTROL_OP_RDMAWRITE", 1), ("VIP_CONTROL_OP_RDMAREAD", 2), ("VIP_CONTROL_OP_MASK", 3),
         ("VIP_CONTROL_IMMEDIATE", 4), ("VIP_CONTROL_QFENCE", 8), ("VIP_STATUS_DONE", 1), ("VIP_STATUS_FORMAT_ERROR", 2),
@@ -142,7 +142,8 @@ def attributes(t: Calls) -> None:
               "252 at least")  # fmt: skip
     t.require(one.number("MaxCQEntries") >= 1024 or one.number("MaxCQ") == 0, "S3.4-04", "MaxCQEntries", said.get("MaxCQEntries"),
               "1024 at least")  # fmt: skip
-    t.require(one.number("MaxPtags") >= one.number("MaxVI"), "S3.2.2.1-06", "MaxPtags", said.get("MaxPtags"), said.get("MaxVI"))
+    most = one.number("MaxVI")
+    t.require(one.number("MaxPtags") >= most, "S3.2.2.1-06", "MaxPtags", said.get("MaxPtags"), f"{most} at least")
     t.require(one.number("MaxDiscriminatorLen") >= 16, "G3.3-03", "MaxDiscriminatorLen", said.get("MaxDiscriminatorLen"),
               "16 at least")
     t.require(len(str(said.get("Name")).encode()) < 64, "G3.7.1-01", "Name", "64 bytes without a NUL", "a NUL among its 64 bytes")

@@ -131,7 +131,10 @@ _VERB = re.compile(rf"\b({'|'.join(_VERBS.split())})\b")
 _BREACH = re.compile(r"(no|wrong|another|other|too|more than|connected|a SEQ_CNT twice)\b")
 _ASIDE = re.compile(r"\b(that|though|although|where|when|whose|which)\b.*")
 #: What makes a sentence of the words of a check in a book of calls, which say as a rule what is looked at.
-_DENIED = re.compile(r"\b(do|does|did|is|are) not\b|\btells no\b|\byet the call returned\b|\bcame back\b|^no\b.*\b(is|are|comes)\b")
+_DENIED = re.compile(
+    r"\b(do|does|did|is|are) not\b|\btells no\b|\byet the call returned\b|\bcame back\b|\btimed out too\b|^\w+ (waits|blocks)$"
+    r"|^no\b.*\b(is|are|comes)\b"
+)
 _IU = re.compile(r"(?<![\w.])(?:DIS)?CONNECT_R(?:QST|ESP\d?)\b|(?<![\w.])(?:SEND|WRITE|READ)_R(?:QST|ESP)\b")
 _US = re.compile(r"\b(\d+) us\b")
 _YET = re.compile(r"(Status .*), yet the call returned \w+")

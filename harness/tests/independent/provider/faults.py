@@ -9,7 +9,7 @@ from . import codes as c
 from . import faults_kept as kept
 from . import faults_told as told
 from .agent import Agent, Json
-from .objects import Nic
+from .objects import Nic, Vi
 from .threads import Steps
 
 
@@ -328,6 +328,14 @@ def _twice(agent: Any) -> None:
     agent.transfer._scatter = scatter
 
 
+def _writes_to_any_tag(agent: Any) -> None:
+    def remote(vi: Vi, at: Any, length: int, read: bool) -> Any:
+        region = vi.nic.regions.get(at.handle)
+        grants = region is not None and not read and vi.attributes.write and region.write
+        return grants or agent.transfer.__class__._remote(agent.transfer, vi, at, length, read)
+    agent.transfer._remote = remote
+
+
 def _first_checked(agent: Any) -> None:
     real = agent.transfer._gather
 
@@ -413,16 +421,16 @@ FAULTS: dict[str, Fault] = {
     "recv-wait-sleeps-on": Fault("G3.5.6-01", "VIPL.C37*", _sleeps_on),
     "idle-error-forgotten": Fault("S5.1-06", "VIPL.S6*", _idle_error_forgotten),
     "refused-cq-stays": Fault("S3.4-05", "VIPL.L4", _refused_cq_stays),
-    "silent-of-receives": Fault("S2.5.2-03", "VIPL.X5/rd", _silent),
-    "silent-of-writes": Fault("S2.5.2-08", "VIPL.X12/rd*", _silent),
-    "silent-of-losses": Fault("S2.5.2-02", "VIPL.X9/rd", _stops),
+    "silent-of-receives": Fault("S2.5.2-03", "VIPL.X5/rd,VIPL.X16/rd", _silent),
+    "silent-of-writes": Fault("S2.5.2-08", "VIPL.X12/rd*,VIPL.E6/rd", _silent),
+    "silent-of-losses": Fault("S2.5.2-02", "VIPL.X9/rd,VIPL.X10/rd*,VIPL.X11/rd,VIPL.X14/rd*,VIPL.X15/rd*", _stops),
     "end-is-not-told": Fault("S4.2-03", "VIPL.X20*", _untold),
     "closed-end-is-not-told": Fault("G3.1.2-02", "VIPL.E7*", _untold),
     "handler-is-not-told": Fault("G3.8.1-01", "VIPL.E1/rd", _untold),
     "nobody-is-told": Fault("G3.8.1-02", "VIPL.E1/rd", _untold_second),
     "no-error-is-told": Fault("G4.4-02", "VIPL.E2/rd", _untold),
     "refused-read-moves": Fault("S3.2.2.2-03", "VIPL.X17*", _refused_read_moves),
-    "goes-on-behind-a-loss": Fault("G2.4-01", "VIPL.X9/rd", _goes_on),
+    "goes-on-behind-a-loss": Fault("G2.4-01", "VIPL.X9/rd,VIPL.X10/rd-send,VIPL.X11/rd", _goes_on),
     "reaches-another-process": Fault("S1.5.3-03", "VIPL.P3/[rs]e*", _reaches_all),
     "takes-the-tag-of-another": Fault("S3.2.2.1-02", "VIPL.P3/[rs]e*", _reaches_all),
     "process-lives-on": Fault("S3.1-02", "VIPL.P3/end", _lives_on),
@@ -438,6 +446,7 @@ FAULTS: dict[str, Fault] = {
     "rubbish-is-bad": Fault("G5.2-02", "VIPL.D8*", _rubbish_is_bad),
     "one-message-twice": Fault("S2.5-06", "VIPL.O2*", _twice),
     "read-enable-taken": Fault("G3.4.3-08", "VIPL.C32", _read_enable_taken, "least"),
+    "writes-reach-any-tag": Fault("S3.2.2.1-04", "VIPL.P1/rd-write", _writes_to_any_tag),
     "first-segment-checked": Fault("S3.2.2.1-04", "VIPL.X3/rd-*", _first_checked),
     "discriminator-is-text": Fault("S4.3-01", "VIPL.K1", _text),
     "entry-stays-on-the-cq": Fault("G3.5.11-01", "VIPL.N6*", _entry_stays),

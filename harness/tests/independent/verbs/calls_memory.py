@@ -64,8 +64,8 @@ class MemoryCalls(Caller):
             raise Refused(EBUSY, code=-4)
         rights = rights if flags & 4 else region.rights
         longest = pd.context.device.attributes["max_mr_size"]
-        if rights_error(rights) or length > longest or offset + length > len(memory.data) or (rights & 1 and
-                                                                          not memory.writable) or fault == "rereg-refused":
+        refused = rights_error(rights) or fault == "rereg-refused" or rights & 1 and not memory.writable
+        if refused or length > longest or offset + length > len(memory.data):
             if fault != "rereg-failure-keeps-old":
                 self._end_stag(region)
             raise Refused(EFAULT if not rights_error(rights) else EINVAL, code=-4)

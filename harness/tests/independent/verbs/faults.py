@@ -155,6 +155,7 @@ FAULTS: List[Fault] = [
     Fault("wc-opcode-wrong", "VERBS-9.3.2.1-03", BOTH, "WCs of Writes say Send"),
     Fault("wr-id-short", "VERBS-9.3.2.1-02", BOTH, "the WR ID has 32 bits"),
     Fault("poll-newest-first", "VERBS-9.3.2.1-01", BOTH, "Poll gives the newest WC first"),
+    Fault("receives-told-backwards", "VERBS-8.2.2-02", BOTH, "a CQ that holds only WCs of Receives gives the newest first"),
     Fault("writes-complete-first", "VERBS-8.2.2-02", BOTH, "Writes and Sends complete ahead of an earlier Read"),
     Fault("receives-newest-first", "VERBS-8.2.2-08", BOTH, "the newest Receive takes the message"),
     Fault("receive-to-send-cq", "VERBS-6.1.1-05", BOTH, "WCs of Receives come to the CQ of the Send Queue"),

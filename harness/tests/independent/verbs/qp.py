@@ -294,8 +294,9 @@ class Qp:
     def flush_receives(self) -> None:
         """Closing flushes the Receive Queue, not an S-RQ (6.2.5)."""
         fault = self.model.fault
-        items = list(self.rq.items)
-        self.rq.items.clear()
+        queue = self.srq.queue if fault == "srq-flushed" and self.srq else self.rq
+        items = list(queue.items)
+        queue.items.clear()
         if fault == "closing-keeps-receives":
             return
         for wqe in items:

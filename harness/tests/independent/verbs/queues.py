@@ -252,8 +252,9 @@ class Cq:
         if not items and self.model.fault == "poll-disarms":
             self.armed = ""
         found: List[Cqe] = []
+        backwards = self.model.fault == "receives-told-backwards"
         while items and len(found) < most:
-            cqe = items.popleft()
+            cqe = items.pop() if backwards and all(one.wqe.opcode == "RECV" for one in items) else items.popleft()
             cqe.wqe.queue.reaped(cqe.wqe)
             found.append(cqe)
         return found

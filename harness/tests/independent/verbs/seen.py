@@ -59,6 +59,7 @@ SEEN: Dict[str, str] = {
     "wc-lost": "cq_holds_what_it_says",
     "wc-wrong-qp": "cq_overflow_stays",
     "wr-id-short": "messages",
+    "receives-told-backwards": "order",
     "writes-complete-first": "order",
     "receive-to-send-cq": "cq_in_use",
     "length-less-one": "messages",
