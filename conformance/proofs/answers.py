@@ -168,7 +168,7 @@ class Reader(proof.Recorder):
         if gone and not any(part.arrives for part in parts):
             aspects.append((COMES, gone, None, ()))
         of_record = {one.name: getattr(record, one.name) for one in fields(record)}
-        of_record["turn"] = ""  # the tables of these books have one line for all turns of a loop
+        of_record["turn"] = record.turn if found is not None and found.varies and record.place else ""
         for words_of, lost, seen, passing in aspects:
             self.records.append(OfCalls(
                 **of_record, aspect=words_of, gone=lost, seen=seen, passing=passing, read=told[0], earlier=told[1],
@@ -348,9 +348,10 @@ def _of_names(answers: Sequence[Answer]) -> Iterator[Break]:
 
 
 def _is_named(device: Break, words: str) -> bool:
-    """Whether the words of a breach name the member that is altered, or the error bit of a Descriptor."""
+    """Whether the words of a breach name the member that is altered, or its list, or the error bit of a Descriptor."""
     path = member_of(device)
-    if any(isinstance(name, str) and len(name) > 2 and name.lower() in words.lower() for name in path[-1:]):
+    last = next((name for name in path[:-3:-1] if isinstance(name, str)), "")
+    if len(last) > 2 and last.lower() in words.lower():
         return True
     bits = (bit for bit in _BIT if f"VIP_STATUS_{bit}" in str(device.value))
     told = any(word in words for word in _OF_STATUS) or any(bit.removesuffix("_ERROR") in words for bit in bits)

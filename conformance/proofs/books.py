@@ -77,14 +77,9 @@ class Book:
         """What makes a device with one thing wrong."""
         raise NotImplementedError
 
-    @property
-    def turns(self) -> bool:
-        """Whether proofs.tsv has a line for each turn of a loop that checks another thing."""
-        return False
-
     def recorder(self) -> proof.Recorder:
         """What notes the checks."""
-        return Parted(self.turns)
+        return Parted()
 
     def cases(self) -> Sequence[CaseInfo]:
         """All of them."""
@@ -135,7 +130,7 @@ class Book:
 class Wire:
     """A wire. broken: a port that can have one thing broken. headers: the fields of its kinds of message that a check of a whole
     one may be about, which are kinds. fields: all the fields of a kind. by_hand: makes a device of the bank, by its name. bank: its
-    devices. turns: of Book."""
+    devices."""
 
     reference: Callable[[], RefDut]
     broken: Callable[[], BrokenCalls]
@@ -144,7 +139,6 @@ class Wire:
     fields: Callable[[str], Sequence[str]]
     by_hand: Optional[Callable[[str], Dut]] = None
     bank: Callable[[], Sequence[Banked]] = tuple
-    turns: bool = False
 
 
 class WireBook(Book):
@@ -153,10 +147,6 @@ class WireBook(Book):
     def __init__(self, protocol: Protocol, wire_of: Wire) -> None:
         super().__init__(protocol)
         self._wire = wire_of
-
-    @property
-    def turns(self) -> bool:
-        return self._wire.turns
 
     def pixit(self) -> Pixit:
         """Of 1999, FCVI_ULP_TIMEOUT is what the laboratory says; the port has that of its R_A_TOV."""
@@ -308,7 +298,7 @@ def _provider(write: Callable[[str], None], fault: Optional[Break]) -> Server:
 
 def _faults_of_vipl() -> Sequence[Banked]:
     faults = import_module("harness.tests.independent.provider.faults").FAULTS
-    return [Banked(Break("fault", name), f"VIPL-{fault.row}", (fault.cases,)) for name, fault in faults.items()]
+    return [Banked(Break("fault", name), f"VIPL-{fault.row}", tuple(fault.cases.split(","))) for name, fault in faults.items()]
 
 
 #: What the model of verbs does of what it may leave out, so that there is more to break.
@@ -337,14 +327,13 @@ BOOKS: dict[str, Book] = {
     for book in (
         WireBook(FCVI, Wire(
             RefDut, BrokenPort, lambda kind: HEADER_FIELDS, tuple(codec.IUS), fields_of_2007, _by_hand_2007, _bank_2007,
-            turns=True,
         )),
         WireBook(REV1, Wire(
             lambda: RefDut("ref", "rev1"), lambda: BrokenPort("rev1"), lambda kind: HEADER_FIELDS, tuple(codec.IUS_REV1),
-            fields_of_1999, _by_hand_1999, _bank_1999, turns=True,
+            fields_of_1999, _by_hand_1999, _bank_1999,
         )),
         WireBook(VITCP, Wire(
-            StreamDut, BrokenStreams, names_of, tuple(wire.NAMES.values()), names_of, _by_hand_vitcp, _bank_vitcp, turns=True,
+            StreamDut, BrokenStreams, names_of, tuple(wire.NAMES.values()), names_of, _by_hand_vitcp, _bank_vitcp,
         )),
         CallBook(VIPL, _provider, _faults_of_vipl),
         CallBook(VERBS, _rnic, _faults_of_verbs, 500_000),

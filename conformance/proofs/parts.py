@@ -39,11 +39,7 @@ class Aspect(proof.Record):
 
 
 class Parted(proof.Recorder):
-    """Notes a check of a condition once for each part of it. turns: and once for each turn of a loop that checks another thing."""
-
-    def __init__(self, turns: bool = False) -> None:
-        super().__init__()
-        self._turns = turns
+    """Notes a check of a condition once for each part of it, and for each turn of a loop that checks another thing."""
 
     def note(
         self, primitive: str, requirement: str, looks: Sequence[proof.Look], resolve: Callable[[proof.Look], Optional[proof.Sight]],
@@ -55,7 +51,7 @@ class Parted(proof.Recorder):
             return
         record, found = self.records.pop(), here()
         told = {one.name: getattr(record, one.name) for one in fields(record) if one.name != "sights"}
-        told["turn"] = record.turn if self._turns and found is not None and found.varies and record.place else ""
+        told["turn"] = record.turn if found is not None and found.varies and record.place else ""
         lost: dict[Break, None] = {}
         for part in found.parts if found is not None else ():
             assert found is not None

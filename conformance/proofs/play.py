@@ -419,7 +419,7 @@ class Player:
         """What the suite says of a device in a variant; None: of the port as it is."""
         dut = self._last = self._with(device)
         self.played += 1
-        judge = Judge(self.book.turns)
+        judge = Judge()
         with judging_by(self.book.protocol), proof.recording(judge):
             result = run_variant(dut, case, variant, self._pics_of(device), self._pixit, self.levels, SEED)
         if result.verdict is Verdict.ERROR:

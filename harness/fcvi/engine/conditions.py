@@ -413,12 +413,11 @@ def _is_nothing(node: ast.expr) -> bool:
 
 
 class Judge(proof.Recorder):
-    """Notes nothing but the breaches: where, of which requirement, and which part of the condition did not hold. Of a book that
-    tells the turns of a loop apart it notes the turn, too."""
+    """Notes nothing but the breaches: where, of which requirement, and which part of the condition did not hold, in
+    which turn of a loop."""
 
-    def __init__(self, turns: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._turns = turns
         self.broken: set[tuple[str, str, str]] = set()
 
     def started(self, method: str, call: Any) -> None:
@@ -436,7 +435,7 @@ class Judge(proof.Recorder):
     def breach(self, requirement: str, turn: str = "") -> None:
         found = here()
         if found is not None:
-            self.broken.add((proof.asker()[0], requirement, found.subject(found.broken(), turn if self._turns else "")))
+            self.broken.add((proof.asker()[0], requirement, found.subject(found.broken(), turn)))
 
 
 __all__ = ["Condition", "Judge", "Part", "here", "scenario_of"]
