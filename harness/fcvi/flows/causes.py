@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from typing import Iterator, Optional
 
+from fcvi.capture.units import duration
+
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause, Claim
 from .claims import absent, in_order, no_parameters, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
@@ -23,7 +25,6 @@ from .scan import NONE
 from .strays import wrong_handles
 from .names import FC_VI, REASONS
 from .table import Flow, Step, Table, given_up
-from .units import duration
 from .words import reasons, status
 
 _LONG_US = 100_000  # a silence inside a Message, or an answer, that is worth a word

@@ -9,46 +9,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Iterator, Optional
+from typing import Optional
 
 from fcvi.capture.limits import Limits
 from fcvi.capture.reader import CaptureError, Reader, Record
 from fcvi.capture.scan import ANYBODY, Order, Shift
+from fcvi.capture.skew import JITTER_US, Entry, Key, Pair, lagging, put_right
+from fcvi.capture.units import duration
 
 from .names import FC_VI
-from .units import duration
 
 _MOST = 200_000  # records that are looked at
-_SHARE = 0.1  # of the answers of a port stand before their questions: no accident
 _AGAIN_US = 200_000  # a frame that comes again byte by byte was captured twice, and tells nothing of the order
-_JITTER_US = 1_000_000  # queues of one adapter are not farther apart
-
-_Key = tuple[int, int, int, int, int, int]  # network, both ports, OX_ID, what tells Exchanges of one OX_ID apart, which kind
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A frame that asks or answers. place: in the file; phase: how many turns went before in its Exchange."""
-
-    place: int
-    number: int
-    time_us: int
-    sender: int
-    key: _Key
-    phase: int
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The last frame of a question, and the first of its answer."""
-
-    asked: Entry
-    answered: Entry
-
-    @property
-    def took_us(self) -> int:
-        """By the time stamps."""
-        return self.answered.time_us - self.asked.time_us
 
 
 @dataclass
@@ -103,7 +75,7 @@ def _entry(place: int, record: Record) -> Optional[Entry]:
 
 def _pairs(entries: list[Entry]) -> list[Pair]:
     """Each answer with the question of its Exchange that is nearest to it."""
-    turns: dict[tuple[_Key, int], list[Entry]] = defaultdict(list)
+    turns: dict[tuple[Key, int], list[Entry]] = defaultdict(list)
     for entry in entries:
         turns[entry.key, entry.phase].append(entry)
     found = []
@@ -157,7 +129,7 @@ def _by_time(entries: list[Entry], pairs: list[Pair], lag_us: int) -> bool:
                   sum(p.took_us + behind.get(p.answered.sender, 0) - behind.get(p.asked.sender, 0) < 0 for p in pairs))  # fmt: skip
     if in_file != in_time:
         return in_time < in_file
-    return not _is_set_back(entries) and (lag_us <= _JITTER_US or sum(us > _JITTER_US for _, _, us in _drops(entries)) > 1)
+    return not _is_set_back(entries) and (lag_us <= JITTER_US or sum(us > JITTER_US for _, _, us in _drops(entries)) > 1)
 
 
 def _ordered(clocks: Clocks, entries: list[Entry], pairs: list[Pair], late: int, lag_us: int) -> list[Entry]:
@@ -171,7 +143,7 @@ def _ordered(clocks: Clocks, entries: list[Entry], pairs: list[Pair], late: int,
         return sorted(entries, key=lambda e: (e.time_us, e.place))
     step = _step_back(entries)
     for before, after, us in _drops(entries):
-        if us > _JITTER_US or (before, after, us) == step:
+        if us > JITTER_US or (before, after, us) == step:
             number = clocks.jump(before, after)
             clocks.order.shifts.append(Shift(ANYBODY, number, us + 1))
             clocks.said.append(f"The clock of the capture goes back by {duration(us)} before frame {number}, while frames go on in "
@@ -211,61 +183,6 @@ def _leaps(clocks: Clocks, entries: list[Entry], pairs: list[Pair], pause_us: in
 # ---- two clocks ----
 
 
-def _skews(pairs: list[Pair]) -> Iterator[tuple[int, int, int]]:
-    """Of two ports: who asks, who answers, and by how much the clock of the latter is behind."""
-    took: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for pair in pairs:
-        took[pair.asked.key[0], pair.asked.sender, pair.answered.sender].append(pair.took_us)
-    for (network, asks, answers), times in took.items():
-        early = sum(us < 0 for us in times)
-        if not early or early < _SHARE * len(times):
-            continue
-        least = -min(times)
-        back = took.get((network, answers, asks))
-        if back is None:
-            yield asks, answers, least + 1
-            continue
-        times, back = sorted(times), sorted(back)
-        middle = (back[len(back) // 10] - times[len(times) // 10]) // 2
-        yield asks, answers, max(least + 1, min(middle, back[0])) if back[0] > least else max(least + 1, middle)
-
-
-def lagging(pairs: list[Pair], ends: Optional[dict[int, int]] = None) -> dict[int, int]:
-    """The ports whose clocks are behind those of the ports that ask them, which ends gets, and by how much."""
-    behind: dict[int, int] = {}
-    for asks, answers, us in _skews(pairs):
-        if answers not in behind and asks not in behind:
-            behind[answers] = us
-            if ends is not None:
-                ends[answers] = asks
-    return behind
-
-
-def put_right(behind: dict[int, int], ends: dict[int, int], entries: list[Entry]) -> dict[int, int]:
-    """What is added to the clock of each port. Of two clocks that of the further ports stays: where one port of a pair speaks
-    beside them and the other beyond them, it is the other that is put right, so that what goes on goes on behind both."""
-    spans: dict[int, tuple[int, int]] = {}
-    for e in entries:
-        first, last = spans.get(e.sender, (e.time_us, e.time_us))
-        spans[e.sender] = (min(first, e.time_us), max(last, e.time_us))
-    others = [span for port, span in spans.items() if port not in behind and port not in ends.values()]
-    if not others:
-        return behind
-    begin, end = min(first for first, _ in others), max(last for _, last in others)
-
-    def is_beside(port: int) -> bool:
-        return spans[port][0] <= end + _JITTER_US and spans[port][1] >= begin - _JITTER_US
-
-    shifts: dict[int, int] = {}
-    for asks in set(ends.values()):
-        asked = {port: us for port, us in behind.items() if ends[port] == asks}
-        if asks not in behind and not is_beside(asks) and all(is_beside(port) for port in asked):
-            shifts[asks] = -max(asked.values())
-        else:
-            shifts.update(asked)
-    return shifts
-
-
 def _two_taps(clocks: Clocks, pairs: list[Pair], entries: list[Entry]) -> None:
     ends: dict[int, int] = {}
     behind = lagging(pairs, ends)
@@ -291,7 +208,7 @@ def look(path: str, limits: Limits, clock: tuple[int, int, int], wait_us: int) -
     try:
         with Reader(path, limits) as reader:
             for place, record in enumerate(reader):
-                if place and (record.time_us < latest or record.time_us > latest + _JITTER_US):
+                if place and (record.time_us < latest or record.time_us > latest + JITTER_US):
                     clocks.jumps.append((record.number, record.time_us - latest))
                 latest = record.time_us
                 if record.kind in ("frame", "cut") and len(record.data) >= 24 and (entry := _entry(place, record)) is not None:

@@ -16,13 +16,13 @@ from typing import Any, Optional, Sequence
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from fcvi.capture.units import duration
 from fcvi.engine.words import printable
 
 from . import plot
 from .cause import TITLES, Cause
 from .glossary import logs_of
 from .table import Flow, Step, Table
-from .units import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

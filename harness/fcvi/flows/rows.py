@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fcvi.capture.units import duration
 from fcvi.engine.words import file_name, printable
 
 from .table import ENDS, discriminator, level
-from .units import duration
 from .words import reason
 
 TYPE_CHECKING = False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
+from fcvi.capture.units import duration
+
 from .cause import POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, Cause, Claim
 from .claims import absent, never, quiet
 from .pauses import waited_us
 from .scan import NONE
 from .silence import limit_us
 from .table import Flow, Step, Table
-from .units import duration
 from .words import reasons
 
 

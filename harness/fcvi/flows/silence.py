@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
+from fcvi.capture.units import duration
+
 from .cause import POSSIBLE, PROBABLE, R_A_TOV_US, STRONG, WEAK, Cause, Claim
 from .claims import absent, no_login, none_answered, quiet, unanswered
 from .names import FC_VI
 from .pauses import waited_us
 from .scan import FAILED
 from .table import Flow, Step, Table
-from .units import duration
 from .words import is_refusal, reasons
 
 #: What may have become of a setup, by the IU that came last of it.

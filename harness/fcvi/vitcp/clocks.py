@@ -12,8 +12,8 @@ from typing import NamedTuple, Optional
 from fcvi.capture.limits import Limits
 from fcvi.capture.reader import CaptureError, Reader
 from fcvi.capture.scan import Order, Shift, source_of
-from fcvi.flows.clocks import Entry, Pair, lagging, put_right
-from fcvi.flows.units import duration
+from fcvi.capture.skew import Entry, Pair, lagging, put_right
+from fcvi.capture.units import duration
 
 _MOST = 200_000  # records that are looked at
 _TCP = 6
