@@ -58,7 +58,15 @@ def test_a_tenth_of_the_proofs_is_shown_again(book: str) -> None:
         seen = player.seen(case, variant, understand(proof.device))
         assert seen.of(proof.requirement, player.levels) == "named", proof
         if proof.primitive in ("require", "demand") and proof.subject.partition(TURN)[0] not in ("", COMES):
-            assert (proof.requirement, proof.subject) in {(row, part) for _, row, part in seen.broken}, proof
+            assert _is_told(proof, {part for _, row, part in seen.broken if row == proof.requirement}), proof
+
+
+def _is_told(proof: Proof, broken: set[str]) -> bool:
+    """A row may be of every turn. What was seen stands as "..." in the words of its turn, and a number as "#": a device that lets
+    another number be seen changes the one into the other."""
+    words = {told.replace("...", "#") for told in broken}
+    subject = proof.subject.replace("...", "#")
+    return subject in words or TURN not in subject and subject in {told.partition(TURN)[0] for told in words}
 
 
 @pytest.mark.parametrize("book", BOOKS)
