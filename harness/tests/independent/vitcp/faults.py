@@ -587,7 +587,7 @@ BEHAVIOUR: Dict[str, Tuple[str, str]] = {
     "rejected-stays-pending": ("4.2-05", "the VI stays in Pending Connect after a Connect Reject"),
     "no-ipv6-client": ("2.2.2.2.1-02 4.2-01", "no TCP is asked for over IPv6"),
     # what is left of one attempt, or of one VI's agreement, for the next
-    "wait-ends-the-oldest": ("1-01", "the time of a VipConnectWait ends the one that came first"),
+    "wait-ends-the-oldest": ("4.3-06", "the time of a VipConnectWait ends the one that came first"),
     "asks-behind-a-cancel": ("4.2-08 2.2.2.2.2-04", "a Connect Request on TCP that comes behind VipDisconnect"),
     "half-an-answer-stays": ("4.2-04", "what came of an answer on one TCP connection counts on the next"),
     "flow-control-of-the-first-connection": ("3.1-23 3.1-24 2.2.1-03", "a second connection has the flow control of the first"),
