@@ -115,7 +115,7 @@ class StreamPlayer:
                 if reply.error is None:
                     self._calls.learn(call, recorded, reply.result)
                 found = self._calls.compare_return(call, recorded, reply)
-                self._differ(*(d for d in found if not _may_be_either(d)))
+                self._differ(*(d for d in found if not _same_on_the_wire(d)))
             elif reply.error is None:
                 self._differ(Difference("call", call.method, "no answer", str(reply.result.get("return"))))
         self._open = [o for o in self._open if not o[1].done]
@@ -273,7 +273,7 @@ class StreamPlayer:
             if not left:
                 self._differ(Difference("note", event.method, str(event.params)[:120], "none"))
                 continue
-            self._differ(*(d for d in self._calls.compare_note(event, left.pop(0)) if not _may_be_either(d)))
+            self._differ(*self._calls.compare_note(event, left.pop(0)))
         known = any(isinstance(e, NoteEvent) and e.method == "state" for e in self._recording.events)
         for key, left in self._notes.items():
             if key[0] != "state" or known:
@@ -323,15 +323,10 @@ class _Side:
 
 
 _RELIABLE = {"VIP_SERVICE_RELIABLE_DELIVERY", "VIP_SERVICE_RELIABLE_RECEPTION"}
-_TAKEN = {"VIP_STATUS_OP_RECEIVE", "VIP_STATUS_OP_REMOTE_RDMA_WRITE"}
 
 
-def _may_be_either(difference: Difference) -> bool:
-    """The Reliable flag of Calling Attributes does not tell Delivery from Reception (3.2), so a device may take either. A receive
-    that an RDMA Write took has the name of its queue or of that operation (VI-DG 5.4)."""
-    if difference.field == "completion status":
-        names = set(difference.recorded.split()) ^ set(difference.seen.split())
-        return names == _TAKEN
+def _same_on_the_wire(difference: Difference) -> bool:
+    """The Reliable flag of Calling Attributes does not tell Delivery from Reception (3.2), so a device may take either."""
     return difference.field.endswith("RemoteViAttribs.ReliabilityLevel") and {difference.recorded, difference.seen} <= _RELIABLE
 
 

@@ -102,7 +102,7 @@ CHOICES: Table = {
     "incoming_timer": ("whole|last-byte", "what the timeout of Incoming counts from: TCP, or the last byte that came (4.3)"),
     "lost_status": ("flushed|transport", "the first Descriptor of a connection that is lost (VI-ARCH 2.5)"),
     "error_length": ("zero|received", "the length of a receive Descriptor in error (VI-DG 5.4)"),
-    "receive_op": ("receive|remote-write", "how a receive Descriptor that an RDMA Write took is named (VI-DG 5.4)"),
+    "receive_op": ("remote-write|receive", "how a receive that an RDMA Write took is named: no matter of the wire (VI-DG 5.2)"),
     "told_level": ("reception|delivery", "the level that a Reliable flag becomes in RemoteViAttribs (V15, V68)"),
     "lost": ("specific|both|both-later", "VIP_ERROR_CONN_LOST beside a specific code (V75)"),
     "after_failure": ("keep|flush", "receives after a failed connect (V76)"),
