@@ -68,19 +68,24 @@ def solicited(t: Verbs) -> None:
     alive(t)
 
 
+def _started(a: Qp, b: Qp) -> Pair:
+    """These QPs connected, with their first message behind them."""
+    p = Pair(a, b, a.node.mem(1024), b.node.mem(1024))
+    b.idle()
+    first = b.recv(p.mb.sge(0, 8))
+    connect(a, b)
+    start(p, first)
+    return p
+
+
 def send_error(t: Verbs) -> None:
     """The error of a Send, at the CQ of a send queue."""
     one, other = nodes(t)
     handler = one.handler()
     cq = one.cq(64, handler)
-    a, b = one.qp(send_cq=cq), other.qp()
-    p = Pair(a, b, one.mem(1024), other.mem(1024))
-    b.idle()
-    first = b.recv(p.mb.sge(0, 8))
-    connect(a, b)
-    start(p, first)
+    p = _started(one.qp(send_cq=cq), other.qp())
     arm(t, cq, True)
-    made = a.post([{"opcode": "SEND", "sges": [unknown(t, p.ma)]}], must=False)
+    made = p.a.post([{"opcode": "SEND", "sges": [unknown(t, p.ma)]}], must=False)
     if not made.wrs:
         t.lack("a Send with an unknown STag is refused at once, so that no error begins (B54)")
     seen = event_of(one, handler, t.bound_us)
@@ -130,12 +135,7 @@ def of_kind(t: Verbs, one: Node, handler: int, kind: str) -> None:
         t.skip("the device has no RDMA Read")
     _, other = nodes(t)
     cq = one.cq(64, handler)
-    a, b = one.qp(cq=cq), other.qp()
-    p = Pair(a, b, one.mem(1024), other.mem(1024))
-    b.idle()
-    first = b.recv(p.mb.sge(0, 8))
-    connect(a, b)
-    start(p, first)
+    p = _started(one.qp(cq=cq), other.qp())
     arm(t, cq)
     wrs = one_of(p, kind)
     seen = event_of(one, handler, t.bound_us)
