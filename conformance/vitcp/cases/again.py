@@ -347,7 +347,7 @@ def _operations(t: Scenario) -> None:
     named = {op: {name for name in one.status if name.startswith(_OP)} or {""} for op, one in done.items()}
     if all(names == {""} for names in named.values()):
         return  # the adapter tells of no operation, not even of a receive
-    for words, ops in (("RDMA operation", ("rdma-write", "rdma-read")), ("receive", ("recv", "written"))):
+    for words, ops in (("RDMA operation", ("rdma-write", "rdma-read")), ("receive that a Send took", ("recv",))):
         of_queue = [named[op] for op in ops if op in named]
         if of_queue and all(names == {""} for names in of_queue):  # Send has the value 0, which is not named
             raise Inconclusive(f"no {words} is named: the device may call it a Send, or its adapter names others alone")

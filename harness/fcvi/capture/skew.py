@@ -1,4 +1,4 @@
-"""What differs between the clocks of two capture points, by questions and answers: no answer comes before its question."""
+"""Finds by how much the clocks of two capture points differ, by questions and answers: no answer comes before its question."""
 
 from __future__ import annotations
 
