@@ -89,6 +89,12 @@ bool conf_members(char *text, struct conf_nic *nic, char why[CONF_WHY])
             return false;
         }
     }
+    const uint64_t search = nic->config.r_a_tov_us != 0 ? nic->config.r_a_tov_us : CONF_R_A_TOV_US;
+    if (nic->config.e_d_tov_us >= search) { /* no address would be asked for twice (8.3) */
+        snprintf(why, CONF_WHY, "e_d_tov is %llu ms and has to be less than r_a_tov, %llu ms",
+                 (unsigned long long)nic->config.e_d_tov_us / MS, (unsigned long long)search / MS);
+        return false;
+    }
     return true;
 }
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CONF_SPEC = 128, CONF_NAME = 64, CONF_WHY = 256 };
+enum { CONF_SPEC = 128, CONF_NAME = 64, CONF_WHY = 256, CONF_R_A_TOV_US = 10000000 /* unless it is set */ };
 
 /** What a line says of a NIC; what it leaves open is zero, of numbers as of bytes. */
 struct conf_nic {

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { INCOMING_US = 5000000, R_A_TOV_US = 10000000, RECEIVE_SIZE = 2112, A_MS_US = 1000 };
+enum { INCOMING_US = 5000000, RECEIVE_SIZE = 2112, A_MS_US = 1000 };
 
 struct opened {
     struct opened *next;
@@ -102,7 +102,7 @@ static void complete_fc(struct conf_nic *nic, const uint8_t mac[6])
                                   mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
         memcpy(c->self.host[c->self.hosts++], host, sizeof host);
     }
-    take_default(&c->r_a_tov_us, R_A_TOV_US);
+    take_default(&c->r_a_tov_us, CONF_R_A_TOV_US);
     /* the ratio that FC-FS has by default: an address is asked for again each E_D_TOV, long before the search
      * ends */
     take_default(&c->e_d_tov_us, c->r_a_tov_us / 5 > A_MS_US ? c->r_a_tov_us / 5 : A_MS_US);

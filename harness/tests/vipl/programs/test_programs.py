@@ -192,6 +192,8 @@ BAD = {
     "two definitions": ("nic0", "nic0 wire=fcoe:a\nnic0 wire=fcoe:b", "VIP_ERROR_RESOURCE", ":2: 'nic0' has been defined before"),
     "a line without end": ("nic0", "# " + "x" * 5000 + "\nnic0 wire=fcoe:a", "VIP_ERROR_RESOURCE", ":1: the line is longer than"),
     "a mark of UTF-8": ("nic0", "\ufeffnic0 wire=ib:port1", "VIP_ERROR_RESOURCE", "neither vitcp:ADDR:PORT nor fcoe:IFACE"),
+    "timers the wrong way round": ("nic0", "nic0 wire=fcoe:a r_a_tov=500 e_d_tov=500", "VIP_ERROR_RESOURCE",
+                                   ":1: e_d_tov is 500 ms and has to be less than r_a_tov, 500 ms"),
     "in the name": ("vitcp:127.0.0.1:29799,incoming=0", "", "VIP_INVALID_PARAMETER", "'incoming'"),
 }  # fmt: skip
 
