@@ -132,7 +132,7 @@ static void choose_rights(struct attempt *a)
     memset(&attr, 0, sizeof attr);
     attr.qp_access_flags = a->access;
     if (a->access_given && connection_is_iwarp(a->qp))
-        (void)ibv_modify_qp(a->qp->qp, &attr, IBV_QP_ACCESS_FLAGS);
+        (void)connection_modify(a->qp->qp, &attr, IBV_QP_ACCESS_FLAGS);
 }
 
 static bool to_init(struct attempt *a)

@@ -185,7 +185,7 @@ bool connection_wait(struct connection *c, const struct thing *qp, uint64_t unti
     return got;
 }
 
-/* ---- the moves of an InfiniBand flavour ---- */
+/* ---- the moves of a QP ---- */
 
 bool connection_is_iwarp(const struct thing *qp)
 {
@@ -207,6 +207,26 @@ bool connection_is_init(const struct thing *qp)
     return ibv_query_qp(qp->qp, &attr, IBV_QP_STATE, &init) == 0 && attr.qp_state == IBV_QPS_INIT;
 }
 
+static int modified(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+    struct outcome o;
+    outcome_begin(&o);
+    outcome_int(&o, ibv_modify_qp(qp, attr, mask));
+    return o.error;
+}
+
+int connection_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+    const unsigned remote = attr->qp_access_flags;
+    if ((mask & IBV_QP_ACCESS_FLAGS) == 0)
+        return modified(qp, attr, mask);
+    attr->qp_access_flags = remote | IBV_ACCESS_MW_BIND;
+    if (modified(qp, attr, mask) == 0)
+        return 0;
+    attr->qp_access_flags = remote;
+    return modified(qp, attr, mask);
+}
+
 int connection_move(struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state to, const unsigned *access,
                     const struct rdma_conn_param *param)
 {
@@ -225,12 +245,10 @@ int connection_move(struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state t
         attr.max_dest_rd_atomic = param->responder_resources;
     if (param != NULL && to == IBV_QPS_RTS)
         attr.max_rd_atomic = param->initiator_depth;
-    struct outcome o;
-    outcome_begin(&o);
-    outcome_int(&o, ibv_modify_qp(qp->qp, &attr, mask));
-    if (o.error == 0)
+    const int error = connection_modify(qp->qp, &attr, mask);
+    if (error == 0)
         qp->moved = true;
-    return o.error;
+    return error;
 }
 
 void connection_may_receive(struct thing *qp)
@@ -242,8 +260,8 @@ void connection_may_receive(struct thing *qp)
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-    if (ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) !=
-        0)
+    if (connection_modify(qp->qp, &attr,
+                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0)
         return;
     qp->moved = true;
     qp->init_by_agent = true;

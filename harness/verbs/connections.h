@@ -41,6 +41,9 @@ void connection_drop(struct verbs *v, struct connection *c);
  * moved to RESET. */
 void connection_forget_old(struct verbs *v, struct thing *qp, bool reset);
 bool connection_is_iwarp(const struct thing *qp);
+/** ibv_modify_qp by the agent itself. A QP that gets rights gets the one to bind windows besides, unless the
+ * provider refuses it: some heed IBV_ACCESS_MW_BIND there, and some do not know it (B62). 0, or an errno. */
+int connection_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 /** A QP of InfiniBand to a state, with what librdmacm has for it. 0, or an errno. */
 int connection_move(struct thing *qp, struct rdma_cm_id *id, enum ibv_qp_state to, const unsigned *access,
                     const struct rdma_conn_param *param);

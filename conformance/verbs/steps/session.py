@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Mapping, Optional, Sequence
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
 from fcvi.engine.attachment import DutError
 from fcvi.engine.upper_tester import Call
@@ -489,7 +489,13 @@ class Qp:
 
     def to(self, state: str) -> bool:
         """Modify QP with a state (and, to INIT, what that takes); whether it was a success."""
-        return returned(self.modify(state=state, **(self.init() if state == "INIT" else {})))
+        if state != "INIT":
+            return returned(self.modify(state=state))
+        return self._with_rights((REMOTE_READ, REMOTE_WRITE), lambda access: self.modify(state=state, **self.init(access)))
+
+    def _with_rights(self, access: Sequence[str], change: Callable[[Sequence[str]], Call]) -> bool:
+        """Whether a call can give the QP these rights. It may bind windows, too, unless its provider refuses that flag (B62)."""
+        return any(returned(change(rights)) for rights in ([*access, MW_BIND], access))
 
     def init(self, access: Sequence[str] = (REMOTE_READ, REMOTE_WRITE)) -> dict[str, Any]:
         """What the move to INIT takes beside the state."""
@@ -501,7 +507,7 @@ class Qp:
 
     def has_rights(self, access: Sequence[str]) -> None:
         """It has these rights for remote access and no others: by a change in RTS, or as Connect or Accept chose them (B62)."""
-        if returned(self.change(access=list(access))):
+        if self._with_rights(access, lambda rights: self.change(access=list(rights))):
             return
         told = (self.query().result().get("attributes") or {}).get("qp_access_flags")
         if not isinstance(told, list) or {REMOTE_READ, REMOTE_WRITE} & set(map(str, told)) != set(access):

@@ -142,7 +142,8 @@ class QpCalls(Caller):
             raise Refused(EOPNOTSUPP)
         if fault == "ord-reduction-refused" and ord_ is not None and ord_ < qp.ord:
             raise Refused(EINVAL)
-        if access is not None and (access & ~0x1f or (choose.access_change == "no" and qp.state == "RTS")):
+        known = 0x0f if choose.bind_enable == "unknown" else 0x1f
+        if access is not None and (access & ~known or (choose.access_change == "no" and qp.state == "RTS")):
             raise Refused(EINVAL)
         for name, queue in (("sq_size", qp.sq), ("rq_size", qp.rq)):
             size = numbers[name]

@@ -96,6 +96,8 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "receive_rest": (("kept", "scribbled"),
                      "8.2.2 rule 5: the buffers of a Receive are the provider's until its WC, also behind the message"),
     "failed_buffers": (("kept", "scribbled"), "8.2.2 rule 5: so are those of a Receive that is flushed or fails"),
+    "bind_enable": (("unasked", "asked", "unknown"),
+                    "B62: binding needs MW_BIND among the rights of the QP, or the provider refuses that flag there"),
     "access_change": (("yes", "no"), "B62: the QP's rights for remote access cannot be changed in RTS"),
     "destroy_wcs": (("none", "flushed"), "6.1.4: WRs that are outstanding at Destroy QP may leave WCs behind"),
     "ord_increase": (("yes", "no", "ord"), "6.5: raising ORD or IRD after creation is optional, and one without the other"),

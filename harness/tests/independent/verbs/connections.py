@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 from . import receiving
 from .qp import IDLE
 from .sending import pump
-from .words import ECONNREFUSED, EINVAL, EISCONN, ENOTCONN, REMOTE_READ, REMOTE_WRITE, Refused
+from .words import ECONNREFUSED, EINVAL, EISCONN, ENOTCONN, MW_BIND, REMOTE_READ, REMOTE_WRITE, Refused
 
 if TYPE_CHECKING:
     from .model import Context, Model
@@ -315,7 +315,11 @@ def _usable(qp: "Qp", ord_: int, ird: int) -> None:
 
 
 def _rights(qp: "Qp", access: int) -> int:
-    """The rights of a new stream; what the QP had in the one before counts for nothing."""
+    """The rights of a new stream; what the QP had in the one before counts for nothing. The agent adds the right to bind where it
+    moves the QP out of RESET itself (section 4 of the protocol).
+    """
+    if qp.model.choose.bind_enable == "asked":
+        access |= qp.access & MW_BIND if qp.state == "INIT" and qp.model.flavour == "ib" else MW_BIND
     return access | qp.access if qp.model.fault == "second-stream-keeps-rights" else access
 
 

@@ -280,6 +280,8 @@ class Stags:
         old = window.sort == 1 and self.model.flavour == "ib"
         if window.valid and not old and fault != "bind-bound-window":
             return "valid"
+        if self.model.choose.bind_enable == "asked" and not qp.access & MW_BIND:
+            return "qp-right"
         if window.pd is not qp.pd and fault != "bind-window-pd-unchecked":
             return "pd"
         if old and not bind["length"]:

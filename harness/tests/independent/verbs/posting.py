@@ -9,7 +9,7 @@ from .qp import Qp
 from .queues import Sge, Srq, WorkQueue, Wqe
 from .receiving import resume
 from .sending import DATA, pump
-from .words import (EINVAL, ENOMEM, FENCE, FLAGS, INLINE, LONGEST, OPCODES, RIGHTS, SIGNALED, SOLICITED, BadParams, Params,
+from .words import (EINVAL, ENOMEM, FENCE, FLAGS, INLINE, LONGEST, MW_BIND, OPCODES, RIGHTS, SIGNALED, SOLICITED, BadParams, Params,
                     Refused, bits,
                     number, wide, word)
 
@@ -134,7 +134,8 @@ def _state_error(qp: Qp, send: bool) -> bool:
     if send:
         return True
     if state == "RESET" and choose.idle_receives != "any":
-        qp.state = "INIT"
+        qp.state = "INIT"  # the agent's own move
+        qp.access = MW_BIND if choose.bind_enable == "asked" else qp.access
     return False
 
 
