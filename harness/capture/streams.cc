@@ -33,6 +33,7 @@ constexpr std::size_t SWAPPED = 2, WAITING = 64, WAITING_BYTES = 1 << 18, LINKS 
 
 // Bytes between what is seen first of a stream whose beginning is not seen, and its beginning, at most.
 constexpr uint32_t NEAR = 1 << 24;
+constexpr uint32_t LARGEST = 1U << 30; // window, with the largest scale (RFC 7323, 2.3)
 
 struct Direction {
     DataTracker tracker;
@@ -296,6 +297,13 @@ struct streams {
             d.answers = s.acknowledged;
     }
 
+    // A reset beyond every window that there can be: its receiver drops it, and both ends go on (RFC 9293, 3.10.7.4).
+    static bool is_void(const Direction &d, const streams_segment &s)
+    {
+        const uint32_t ahead = s.sequence - d.tracker.sequence_number();
+        return ahead >= LARGEST && ahead < 2 * LARGEST;
+    }
+
     void take(streams_segment &s)
     {
         s.stream = events.most;
@@ -305,7 +313,7 @@ struct streams {
         const Name name{{from, s.from_port}, {to, s.to_port}, s.network};
         if ((s.flags & STREAMS_RST) != 0) {
             auto found = directions.find(name);
-            if (found == directions.end())
+            if (found == directions.end() || is_void(found->second, s))
                 return;
             const auto other = find_other(name);
             if (other != directions.end() && (s.flags & STREAMS_ACK) != 0)

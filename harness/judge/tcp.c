@@ -583,20 +583,35 @@ static bool load(struct tcp_judge *t)
 
 enum { SOON_US = 100000 }; /* two copies of one segment in the capture, and no repetition */
 
-/* Whether one side repeats itself and the other says nothing. */
+/* A keep-alive names the byte before the next, and has it or none (RFC 9293, 3.8.4). */
+static bool is_probe(const struct connection *c, unsigned by, const struct streams_segment *g)
+{
+    const size_t length = g->length + g->missing;
+    return c->sends[by] && length <= 1 && g->sequence + 1 == c->next[by] &&
+           (g->flags & (STREAMS_SYN | STREAMS_FIN | STREAMS_RST)) == 0;
+}
+
+/* Whether one side repeats itself and the other says nothing, or has acknowledged it. */
 static void note_repeated(struct connection *c, unsigned by, const struct streams_segment *g)
 {
     const size_t length = g->length + g->missing;
     const uint32_t end = g->sequence + (uint32_t)length;
-    c->seen.repeated[1 - by] = 0;
+    const bool late = g->time_us >= c->data_us[by] + SOON_US;
+    c->seen.repeated[1 - by] = c->seen.probes[1 - by] = 0;
+    if (is_probe(c, by, g)) {
+        c->seen.probes[by] += late;
+        c->data_us[by] = g->time_us;
+        return;
+    }
     if (length == 0)
         return;
     if (!c->sends[by] || (int32_t)(end - c->next[by]) > 0) {
         c->sends[by] = true;
         c->next[by] = end;
-        c->seen.repeated[by] = 0;
-    } else if (g->time_us >= c->data_us[by] + SOON_US) {
+        c->seen.repeated[by] = c->seen.deaf[by] = 0;
+    } else if (late) {
         c->seen.repeated[by]++;
+        c->seen.deaf[by] += c->acks[1 - by] && (int32_t)(c->acked[1 - by] - end) >= 0;
     }
     c->data_us[by] = g->time_us;
 }
@@ -633,6 +648,8 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
     note_window(c, s->direction, g);
     c->hops[s->direction] = t->hops;
     if ((g->flags & STREAMS_ACK) != 0) {
+        if (c->acks[s->direction] && c->acked[s->direction] != g->acknowledged)
+            c->seen.deaf[s->direction] = 0; /* something of the other side reached it */
         c->acks[s->direction] = true;
         c->acked[s->direction] = g->acknowledged;
     }
@@ -653,18 +670,24 @@ static void count_segment(struct tcp_judge *t, struct streams_segment *g)
 
 /* ---- connections that never were ---- */
 
+/* The one that nobody answered yet, or else one that was refused: who is refused may try again from the same
+ * port. */
 static struct tcp_attempt *attempt_of(struct tcp_judge *t, const struct streams_segment *g, unsigned caller)
 {
+    struct tcp_attempt *refused = NULL;
     const uint8_t *ends[2] = {g->from, g->to};
     const uint16_t ports[2] = {g->from_port, g->to_port};
     for (size_t i = 0; i < t->attempts; i++) {
         struct tcp_attempt *a = &t->attempt[i];
         if (a->syns != 0 && a->network == g->network && a->six == t->six && a->port[0] == ports[caller] &&
             a->port[1] == ports[1 - caller] && memcmp(a->address[0], ends[caller], TCP_ADDRESS) == 0 &&
-            memcmp(a->address[1], ends[1 - caller], TCP_ADDRESS) == 0)
-            return a;
+            memcmp(a->address[1], ends[1 - caller], TCP_ADDRESS) == 0) {
+            if (!a->refused)
+                return a;
+            refused = a;
+        }
     }
-    return NULL;
+    return refused;
 }
 
 static void note_syn(struct tcp_judge *t, const struct streams_segment *g)

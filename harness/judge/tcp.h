@@ -99,6 +99,8 @@ struct tcp_connection {
     bool bare[2];    /* the reset has no ACK: of a host that does not know the connection (RFC 9293, 3.5.2) */
     uint32_t unacknowledged[2]; /* bytes of a side that the other had not acknowledged when it reset */
     uint32_t repeated[2]; /* how often a side sent old data again since the other one's latest segment */
+    uint32_t deaf[2]; /* likewise, since it sent or heard anything new, what the other one had acknowledged */
+    uint32_t probes[2]; /* keep-alives of a side since the other one's latest segment */
     struct tcp_shut shut[2];
     struct fcvi_vitcp_side side[2];
     uint64_t violations, notices;

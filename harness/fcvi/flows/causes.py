@@ -35,7 +35,7 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
     """Causes, the most probable first; and Connections that failed for a reason that the capture does not show."""
     found: list[Cause] = []
     unknown = []
-    accepted = _accepted_peers(flows)
+    accepted = _accepted_peers(table, flows)
     table.heard = heard(table)
     lacking = table.lacking = Lacking(table, flows)
     for flow in flows:
@@ -167,11 +167,13 @@ def _crossing(flow: Flow, flows: list[Flow]) -> Optional[Flow]:
 _Peers = dict[tuple[int, tuple[int, int], int, Optional[bytes]], int]
 
 
-def _accepted_peers(flows: list[Flow]) -> _Peers:
-    """When the last frame came of a Peer's setup that was accepted, by network, ports and both Discriminators."""
+def _accepted_peers(table: Table, flows: list[Flow]) -> _Peers:
+    """When the last frame came of a Peer's setup that was accepted, by network, ports and both Discriminators. Who got no
+    FCVI_HANDLE by FCVI_CONNECT_RESP1 has none to name in FCVI_CONNECT_RESP2 (5.3.3)."""
     found: _Peers = {}
     for flow in flows:
-        if flow.mode == "peer" and flow.ended != "refused" and flow.named("CONNECT_RESP1"):
+        is_accepted = flow.named("CONNECT_RESP1") or table.scan.at(flow.index).handle[1] != NONE
+        if flow.mode == "peer" and flow.ended != "refused" and is_accepted:
             for which in (0, 1):
                 key = (flow.network, flow.ids, which, _discriminator(flow, which))
                 found[key] = max(found.get(key, 0), flow.last_us)
@@ -180,9 +182,9 @@ def _accepted_peers(flows: list[Flow]) -> _Peers:
 
 def _yields(flow: Flow, accepted: _Peers) -> bool:
     """The first Peer asked when the other did not yet, and was refused; then the other asked, and was accepted: so Peers meet
-    without an error (5.3.3).
+    without an error (5.3.3). A capture of one direction may lack the request, which tells the mode.
     """
-    if flow.mode != "peer" or flow.ended != "refused" or flow.reason not in (0x01, 0x03):
+    if flow.mode == "client-server" or flow.ended != "refused" or flow.reason not in (0x01, 0x03):
         return False
     peers, remote = (flow.ids[1], flow.ids[0]), _discriminator(flow, 1)
     return any(accepted.get((flow.network, peers, which, remote), -1) >= flow.first_us for which in (0, 1))
@@ -435,7 +437,8 @@ def _damage(table: Table, found: list[Cause], failed_at_all: object) -> Iterator
     if not bad:
         return
     failed = [c for c in found if c.flow is not None and c.name in _LOSSES and c.frames]
-    near = [c for c in failed if c.flow is not None and any(c.flow.first_us <= s.time_us <= c.flow.last_us for s in bad)]
+    near = [c for c in failed if c.flow is not None
+            and any(s in c.frames or c.flow.first_us <= s.time_us <= c.flow.last_us for s in bad)]  # fmt: skip
     text = f"{count} frame{' has' if count == 1 else 's have'} a wrong CRC or {'is' if count == 1 else 'are'} marked invalid."
     if near:
         text += " A Connection failed as it does when such a frame is missing."

@@ -24,6 +24,12 @@ def never(flow: Flow, after: Step, *names: str) -> Claim:
                  names)  # fmt: skip
 
 
+def first(flow: Flow, about: Step) -> Claim:
+    """No frame of its name is on the Connection before a frame."""
+    return Claim(f"no {about.name} before", lambda: not any(s.number < about.number for s in flow.named(about.name)), about,
+                 (f"an earlier {about.name}",))  # fmt: skip
+
+
 def none_by(flow: Flow, about: Step, name: str) -> Claim:
     """The sender of a frame sent none with a name, before it or behind it."""
     return Claim(f"no {name} of {about.sender:06X}", lambda: not any(s.sender == about.sender for s in flow.named(name)), about,

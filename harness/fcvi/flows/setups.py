@@ -7,7 +7,7 @@ from typing import Iterator, Optional
 from fcvi.capture.units import duration
 
 from .cause import POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, Cause, Claim
-from .claims import absent, never, quiet
+from .claims import absent, first, never, quiet
 from .pauses import waited_us
 from .scan import NONE
 from .silence import limit_us
@@ -69,17 +69,26 @@ def setup(table: Table, flow: Flow) -> Iterator[Cause]:
             cause.claims += _missing(flow, rqst, abts, named, cause)
             yield cause
     if requests and requests[0].what["retry"] and len(requests) == 1:
-        before = [s for s in [*aborts, *table.events] if s.name == "ABTS" and s.number < requests[0].number
-                  and (s.sender, s.target) == (requests[0].sender, requests[0].target)][-1:]  # fmt: skip
-        text = "The first FCVI_CONNECT_RQST in the capture has RETRY set, so an earlier one of this setup was sent"
-        shown = [*before, requests[0]]
-        if before and before[-1].time_us - table.begin_us > (table.r_a_tov_us or R_A_TOV_US):
-            text += " while the capture ran, and it did not reach the capture point."
-            yield Cause(("lost-request",), PROBABLE, text, "a capture at the requesting port", shown)
-        else:
-            text += ". Either it did not reach the capture point, or it is older than the capture."
-            yield Cause(("lost-request", "lost-resp1", "timeout-too-short", "slow-accept"), POSSIBLE, text,
-                        "a capture that begins earlier", shown)  # fmt: skip
+        yield _first_seen(table, requests[0], aborts, first(flow, requests[0]))
+
+
+def _first_seen(table: Table, rqst: Step, aborts: list[Step], claim: Claim) -> Cause:
+    """A setup of which the retry is there, and the first try is not, or it is damaged."""
+    asked = [s for s in table.events if s.number < rqst.number and (s.sender, s.target) == (rqst.sender, rqst.target)]
+    before = sorted([s for s in [*aborts, *asked] if s.name == "ABTS" and s.number < rqst.number], key=lambda s: s.number)[-1:]
+    damaged = [s for s in asked if s.name == "damaged frame" and s.what["R_CTL"] == "02h"][-1:]
+    text = "The first FCVI_CONNECT_RQST in the capture has RETRY set, so an earlier one of this setup was sent"
+    if damaged:
+        text += (f", and {table.scan.where(damaged[0].number)} may be it: it has a wrong CRC or is marked invalid, so its receiver "
+                 "drops it.")  # fmt: skip
+        return Cause(("lost-request",), PROBABLE, text, "CRC counters of every port on the path", [*damaged, *before, rqst],
+                     claims=[claim])  # fmt: skip
+    if before and before[-1].time_us - table.begin_us > (table.r_a_tov_us or R_A_TOV_US):
+        text += " while the capture ran, and it did not reach the capture point."
+        return Cause(("lost-request",), PROBABLE, text, "a capture at the requesting port", [*before, rqst], claims=[claim])
+    text += ". Either it did not reach the capture point, or it is older than the capture."
+    return Cause(("lost-request", "lost-resp1", "timeout-too-short", "slow-accept"), POSSIBLE, text,
+                 "a capture that begins earlier", [*before, rqst], claims=[claim])  # fmt: skip
 
 
 def _of_1999(table: Table, flow: Flow) -> Iterator[Cause]:

@@ -198,21 +198,36 @@ def _fabric_logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
             yield cause
 
 
+def _again(table: Table, asked: list[Step]) -> tuple[list[Step], bool]:
+    """Those PLOGIs that no accepted one of the two ports precedes, or that are behind a LOGO; and which of the two they are."""
+    between = [s for s in table.events if s.ports == asked[0].ports]
+    login = max((s.number for s in between if s.name == "LS_ACC" and s.what.get("of") == "PLOGI"), default=0)
+    logout = max((s.number for s in between if s.name == "LOGO"), default=0)
+    is_logged_out = logout > login > 0
+    return [s for s in asked if s.number > (logout if is_logged_out else login)], is_logged_out
+
+
 def _logins(table: Table, flows: list[Flow]) -> Iterator[Cause]:
     speak = {port for flow in flows for port in flow.ids}
-    for asked in _groups(table, "PLOGI"):
-        first, last = asked[0], asked[-1]
-        if first.target >= 0xFFFC00 or not no_login(table, first).holds():
+    for group in _groups(table, "PLOGI"):
+        asked, is_logged_out = _again(table, group)
+        if not asked or asked[0].target >= 0xFFFC00 or (asked != group and not is_logged_out):
             continue
+        first, last = asked[0], asked[-1]
         if not ({first.sender, first.target} & speak or all(last.what.get(bit) for bit in ("ciro", "seq_cnt_s"))):
             continue  # initiators of other FC-4s refuse each other all day
         _, refused = _answer_to(table, asked, by=first.target, to=first.sender)
         if not refused and {first.sender, first.target} <= speak:
             continue
+        if is_logged_out and len(refused) < 2:
+            continue  # a port that is restarted says so for a while
         who = f"{first.sender:06X} to {first.target:06X}"
         cause = _came_to_nothing(table, asked, refused, who, "Without a login there is no Connection (7.7.1).")
         if cause is not None:
             cause.claims.append(no_login(table, first))
+            if is_logged_out:  # a Connection that goes on shows that the login does
+                between = [flow for flow in flows if set(flow.ids) == first.ports]
+                cause.claims += [quiet(table, flow, first) for flow in between]
             if not refused and first.target not in table.heard:
                 cause.names, cause.score = ("no-answer",), WEAK
             yield cause

@@ -709,6 +709,8 @@ class Table:
         return flow
 
     def _answer(self, network: int, flow: Flow, step: Step, body: bytes, handle: int) -> None:
+        if step.name == "CONNECT_RESP1" and len(body) >= _FIXED:
+            flow.addresses[1] = flow.addresses[1] or _address(body[12:160])
         if step.name in _CONNECT_RESPS:
             if step.what["refused"]:
                 if flow.ended != "refused":  # else it repeats what the other side said (E40)
@@ -745,7 +747,6 @@ class Table:
             self.scan.bind(flow.index, flow.ids.index(step.sender), _WORD(body, 8)[0])
         if len(body) >= _FIXED:
             flow.sizes[1] = number(body, 312, 4)
-            flow.addresses[1] = flow.addresses[1] or _address(body[12:160])
 
     def _bind_from_header(self, flow: Flow, step: Step, handle: int) -> None:
         """The receiver's handle is in the Device_Header too (5.3.2), where the payload that told it is cut off."""

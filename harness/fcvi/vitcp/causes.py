@@ -23,6 +23,7 @@ _TITLES = {
     "reported-error": "one end reports an error of a message",
     "connection-refused": "nothing listens on that port of TCP",
     "end-silent": "one end fell silent, and the other repeated its data in vain",
+    "acknowledged-in-vain": "one end repeats what the other one has acknowledged",
     "stopped": "a message stopped before its end",
     "not-seen-further": "within a message a connection is not seen further: it stopped, or the capture of its hosts did",
     "no-room": "one end takes no data",
@@ -159,19 +160,29 @@ def _of_stop(row: dict[str, Any], rows: list[dict[str, Any]], newest_us: int) ->
 
 
 def _of_silence(row: dict[str, Any], newest_us: int) -> Iterator[Found]:
-    """Data that go again and again, and no segment of the other end, until the connection is reset or the capture has gone on for
-    long."""
+    """Data or keep-alives that go again and again, and no segment of the other end, or data that this one has acknowledged, until
+    the connection is reset or the capture has gone on for long."""
     if not row["whole"]:
         return
     last_us = (row["begin"] + row["seconds"]) * 1e6
     for end, other, sent in zip(_ENDS, _ENDS[::-1], row["sent"]):
         gone = newest_us > last_us + _LONG_US and row["closed"] in ("not seen", f"fin by {end}")
-        is_over = f"reset by {end}" in row["closed"] or gone
-        if sent["repeated"] >= _MANY and is_over:
-            yield Found("end-silent", "probable", f"{row[end]} sent the same data {sent['repeated']} times again, and no segment "
-                        f"of {row[other]} follows: that end is gone, or the path to it.",
-                        f"a capture at {row[other]}; its host's log",
-                        "", row)  # fmt: skip
+        if not gone and f"reset by {end}" not in row["closed"]:
+            continue
+        name, where = "end-silent", f"a capture at {row[other]}; its host's log"
+        if sent["repeated"] >= _MANY:
+            text = (f"{row[end]} sent the same data {sent['repeated']} times again, and no segment of {row[other]} follows: that "
+                    "end is gone, or the path to it.")  # fmt: skip
+        elif sent["keep_alives_in_vain"] >= _MANY:
+            text = (f"{sent['keep_alives_in_vain']} keep-alives of {row[end]} had no answer, and no segment of {row[other]} "
+                    "follows: that end is gone, or the path to it.")  # fmt: skip
+        elif sent["repeated_though_acknowledged"] >= _MANY:
+            name, where = "acknowledged-in-vain", f"a capture at {row[end]}"
+            text = (f"{row[end]} sent the same data {sent['repeated_though_acknowledged']} times again, though {row[other]} had "
+                    f"acknowledged them: what that end sends is lost between the capture point and {row[end]}.")  # fmt: skip
+        else:
+            continue
+        yield Found(name, "probable", text, where, "", row)
 
 
 def _of_no_room(row: dict[str, Any]) -> Iterator[Found]:
@@ -344,6 +355,14 @@ def _read_in(path: str, args: Any, order: Order) -> tuple[list[dict[str, Any]], 
     return rows, seen
 
 
+def _allow_for_gaps(causes: list[Found]) -> None:
+    """Of a capture that lacks bytes what is not there proves little."""
+    for cause in causes:
+        if cause.certainty == "probable":
+            cause.certainty = "possible"
+            cause.text += " The capture lacks bytes of connections: it may lack what would have answered, too."
+
+
 def found_in(files: list[str], args: Any) -> tuple[list[Found], int, list[str]]:
     """The causes of all captures, the surest first, how many connections of VI/TCP there are, and what is to be said of the
     captures, a sentence each. A file that cannot be read has none."""
@@ -357,8 +376,10 @@ def found_in(files: list[str], args: Any) -> tuple[list[Found], int, list[str]]:
         said += [f"{printable(path)}: {line}" for line in seen.said]
         count += len(rows)
         lacking += sum(row["missing"] for row in rows)
-        for row in rows:
-            found += _of(row, rows, seen.newest_us)
+        causes = [cause for row in rows for cause in _of(row, rows, seen.newest_us)]
+        if any(row["missing"] for row in rows):
+            _allow_for_gaps(causes)
+        found += causes
         found += _of_attempts(seen.attempts, rows, seen.newest_us)
         if halves := _halves(rows):
             said.append(f"{printable(path)} has the two directions of {halves} connections of VI/TCP apart: answers stand before "

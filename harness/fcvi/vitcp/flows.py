@@ -82,11 +82,12 @@ def row_of(path: str, c: Any) -> dict[str, Any]:
             {"messages": side.messages, "bytes": side.data, "errors": side.errors,
              "unfinished": bool(side.open or side.responding),
              "unanswered_reads": max(0, side.pdus[lib.FCVI_PDU_READ_REQUEST] - other.responses), "repeated": repeated,
-             "unacknowledged": unacknowledged,
+             "repeated_though_acknowledged": deaf, "keep_alives_in_vain": probes, "unacknowledged": unacknowledged,
              "shut_segments": shut.segments, "shut_record": shut.record if shut.segments else 0,
              "shut_seconds": (shut.until_us - shut.since_us) / 1e6 if shut.segments else 0,
              "pdus": {name: side.pdus[i] for i, name in enumerate((*codec.PDUS, "unknown")) if side.pdus[i]}}
-            for side, other, repeated, unacknowledged, shut in zip(sides, sides[::-1], c.repeated, c.unacknowledged, c.shut)
+            for side, other, repeated, deaf, probes, unacknowledged, shut in zip(
+                sides, sides[::-1], c.repeated, c.deaf, c.probes, c.unacknowledged, c.shut)
         ],
     }  # fmt: skip
 

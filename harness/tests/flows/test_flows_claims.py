@@ -79,6 +79,8 @@ def made_untrue(frames: list[Seen], claim: Claim) -> Optional[list[Seen]]:
         return [stories.replace(s, data=_as_peer(s.data)) if s.opcode == 0x10 else s for s in frames]
     if claim.words == "no request of the other Peer":
         return _other_peer(frames, about)
+    if name == "an earlier CONNECT_RQST":
+        return _first_try(frames, about)
     if name in _OPCODES:
         data = _iu(_OPCODES[name], about)
     elif name == "DISCONNECT_RQST":
@@ -106,6 +108,22 @@ def made_untrue(frames: list[Seen], claim: Claim) -> Optional[list[Seen]]:
     if name in ("SEND_RESP", "CONNECT_RQST"):
         at = max([at, *(n for n, s in enumerate(frames, 1) if s.opcode >= 0)])
     return frames[:at] + [Seen(frames[at - 1].us + 1, data)] + frames[at:]
+
+
+def _first_try(frames: list[Seen], about: Step) -> list[Seen]:
+    """The request of which the first one in the capture is the retry, with an Exchange and an FCVI_CONNECTION_ID of its own."""
+    data = frames[about.number - 1].data
+    data = data[:16] + b"\x0f\xf2" + data[18:29] + bytes([data[29] & ~0x10]) + data[30:52] + b"\x7f\xff\xff\xf2" + data[56:]
+    return [Seen(frames[0].us - 1, data), *frames]
+
+
+def _retry_alone(r: stories.Random) -> stories.Story:
+    """A setup of which the capture has the retry."""
+    t = stories.begun(r)
+    t.talk()
+    again = [stories.replace(s, data=s.data[:29] + bytes([s.data[29] | 0x10]) + s.data[30:]) if s.opcode == 0x10 else s
+             for s in t.frames]  # fmt: skip
+    return stories.Story(again, ("lost-request",))
 
 
 def _as_peer(data: bytes) -> bytes:
@@ -140,7 +158,7 @@ def _slow(r: stories.Random) -> stories.Story:
 
 
 STORIES = {**stories.CAUSES, "peer-refused": _peer_refused, "client-refused": stories.refused(5, "peer-refused"),
-           "says-error": _says_error, "slow": _slow}  # fmt: skip
+           "says-error": _says_error, "slow": _slow, "retry-alone": _retry_alone}  # fmt: skip
 
 
 def _other_peer(frames: list[Seen], about: Step) -> list[Seen]:
@@ -295,7 +313,7 @@ WITHOUT = {
     "causes._refusal": (3, CODES), "causes._parameters": (2, CODES), "causes._old_edition": (2, CODES),
     "causes._damage": (1, SHOWN), "causes._link_answers": (1, CODES), "causes._errors": (5, CODES), "causes._messages": (4, SHOWN),
     "causes._aborted": (5, SHOWN), "causes._answered_in_vain": (1, SHOWN),
-    "setups.setup": (2, SHOWN), "setups._of_1999": (2, SHOWN), "setups._withdrawal": (1, SHOWN), "setups._unanswered": (1, LATER),
+    "setups._of_1999": (2, SHOWN), "setups._withdrawal": (1, SHOWN), "setups._unanswered": (1, LATER),
     "setups._attempt": (13, LATER), "silence._came_to_nothing": (3, LATER),
 }  # fmt: skip
 

@@ -128,6 +128,24 @@ def test_a_login_that_comes_to_nothing_is_told(command: int, score: int, tmp_pat
     assert not command or "3 times by LS_RJT, reason 09h" in causes[0].text
 
 
+@pytest.mark.parametrize("tries, goes_on, names", [(3, False, ["login-refused"]), (1, False, []), (3, True, [])])
+def test_a_login_that_is_refused_behind_another_one_is_told(tries: int, goes_on: bool, names: list[str], tmp_path: Path) -> None:
+    """The first login ended with a LOGO, which nothing followed. Where the Connection goes on, the login does."""
+    frames = session()
+    to, by = int.from_bytes(frames[0][1][1:4], "big"), int.from_bytes(frames[0][1][5:8], "big")
+    at, again = frames[-1][0], [f for f in frames if is_iu(f[1], 0x00)][-1:]
+    if not goes_on:
+        frames += [(at + 100, els(0x05, by, to, 0x300, bytes(12))), (at + 150, els(0x02, to, by, 0x300, reply=True))]
+    for n in range(tries):
+        us = at + 200_000 * (n + 1)
+        frames.append((us, els(0x03, to, by, 0x310 + n, parameters(by))))
+        frames.append((us + 100, els(0x01, by, to, 0x310 + n, bytes([0, 9, 0, 0]), reply=True)))
+    if goes_on:
+        frames += [(at + 900_000, again[0][1])]
+    causes, _ = told(frames + chatter(at + 1_000_000), tmp_path / "a.pcap")
+    assert [c.name for c in causes if c.name == "login-refused"] == names
+
+
 def test_other_initiators_that_refuse_each_other_are_no_cause(tmp_path: Path) -> None:
     """Initiators of FCP do so all day; and a login that is taken at the second try is taken."""
     plain = bytes.fromhex("2020000a08000840") + bytes(104)

@@ -322,6 +322,7 @@ def test_data_that_go_again_and_again_show_that_the_other_end_is_gone(
 
 @pytest.mark.parametrize("flags, causes", [
     ([(0, 2), (1, 20)], ["connection-refused"]), ([(0, 2), (0, 2), (1, 20)], ["connection-refused"]),
+    ([(0, 2), (1, 20)] * 3, ["connection-refused"]),
     ([(0, 2), (0, 2)], ["no-answer"]), ([(0, 2), (1, 18)], []), ([(0, 2), (0, 16)], []),
 ])  # fmt: skip
 @pytest.mark.parametrize("in_order", [True, False])
@@ -457,6 +458,51 @@ def test_an_end_that_takes_no_data_for_a_minute_is_told(
         told = json.loads(line)
         assert (told["certainty"], told["party"]) == ("possible", "" if both else "192.0.2.2:50444")
         assert "window 0" in told["text"]
+
+
+@pytest.mark.parametrize("answered, causes", [(False, ["end-silent"]), (True, [])])
+@pytest.mark.parametrize("data", [b"", b"x"])
+def test_keep_alives_without_an_answer_show_that_the_other_end_is_gone(
+    data: bytes, answered: bool, causes: list[str], tmp_path: Path
+) -> None:
+    """They name the byte before the next (RFC 9293, 3.8.4). A whole message is no part of it: nothing else waits."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40))), (1, pdu(NOP, ack=1))])
+    at, last = frames[-1]
+    mine, its = last.acknowledged, last.sequence + len(last.data)
+    for n in range(1, 10):
+        frames.append((at + 10 * n, Packet(0, 16, mine - 1, its, data)))
+        frames += [(at + 10 * n + 0.001, Packet(1, 16, its, mine))] * answered
+    frames.append((at + 100, Packet(0, 20, mine, its)))
+    assert explained(tmp_path / "c.pcap", frames)[0] == causes
+
+
+@pytest.mark.parametrize("heard, causes", [(False, ["acknowledged-in-vain"]), (True, [])])
+def test_data_that_go_again_though_acknowledged_show_where_the_path_is_cut(heard: bool, causes: list[str], tmp_path: Path) -> None:
+    """heard: something of the other end reaches it at last."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40)))])
+    at, last = frames[-1]
+    mine, its = last.sequence + len(last.data), last.acknowledged
+    for n in range(1, 7):
+        frames.append((at + 2**n / 4 - 0.3, Packet(1, 16, its, mine)))
+        frames.append((at + 2**n / 4, last))
+    frames.append((at + 17, Packet(1, 16, its, mine)))
+    if heard:
+        frames.append((at + 18, Packet(0, 24, mine, its, pdu(SEND, 2, bytes(40)))))
+        mine += 64
+    frames.append((at + 40, Packet(0, 20, mine, its)))
+    assert explained(tmp_path / "c.pcap", frames)[0] == causes
+
+
+def test_a_reset_beyond_every_window_ends_nothing(tmp_path: Path) -> None:
+    """Its receiver drops it (RFC 9293, 3.10.7.4): what was cut off goes on, and is whole in the end."""
+    message = pdu(SEND, 1, bytes(40))
+    frames = spoken([*CALLED, (0, message[:30])])
+    at, last = frames[-1]
+    its = last.acknowledged
+    frames.append((at + 0.001, Packet(1, 4, its + (1 << 30) & 0xFFFFFFFF, 0)))
+    frames.append((at + 0.002, Packet(0, 24, last.sequence + 30, its, message[30:])))
+    frames.append((at + 0.1, Packet(0, 20, last.sequence + len(message), its)))
+    assert explained(tmp_path / "c.pcap", frames)[0] == []
 
 
 def test_a_window_that_an_export_left_zero_says_nothing(tmp_path: Path) -> None:
