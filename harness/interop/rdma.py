@@ -57,11 +57,12 @@ ENDS_THE_GUEST = {
 #: Those two are not run with the others, and neither are the variants of VERBS.2 that end as its first does.
 LEFT_OUT = {kind: ("VERBS.2",) * (kind == "siw") + (*ENDS_THE_AGENT.get(kind, ()), *ENDS_THE_GUEST[kind]) for kind in KINDS}
 #: Variants without one verdict: those that need a process for each end, what another case judges already, and a race of siw, in
-#: which a Read that is outstanding at the peer's close is flushed once or twice (VERBS-8.2.4-04).
+#: which a Read that is outstanding at the close of either end is flushed once or twice (VERBS-8.2.4-04).
 UNDECIDED = {
     "rxe": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed"),
-    "siw": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed", "VERBS.8/illegal", "VERBS.15/peer-read"),
-}
+    "siw": ("VERBS.16/killed", "VERBS.80/stopped", "VERBS.95/killed", "VERBS.8/illegal", "VERBS.15/local-read",
+            "VERBS.15/peer-read"),
+}  # fmt: skip
 #: Recorded deviations that the provider decides by a race of its own, and why. A variant in which one shows in some boots and not
 #: in others has one verdict; how often it showed is told.
 RACES = {"siw": {"VERBS-8.2.2-02": "whether a Read is overtaken depends on when its Response comes"}}
