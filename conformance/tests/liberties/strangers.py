@@ -57,7 +57,7 @@ def _of_vitcp() -> dict[str, list[str]]:
         "security": (4, 1_000), "code_beside_good": (1, 255), "lingers": (1_000, 300_000, 900_000), "response_segment": (20, 2_000),
         "keepalive": (7_000, 300_000), "recv_delay": (1, 30_000, 900_000), "accept_delay": (1, 900_000),
         "request_delay": (1, 900_000), "refusal_delay": (1, 900_000), "completion_delay": (1, 30_000, 900_000),
-        "join": (1, 20_000), "most_vis": (1, 2), "largest": (32_768, 65_536, 0x8000_0000),
+        "join": (1, 20_000), "most_vis": (1, 2), "most_waits": (1,), "largest": (32_768, 65_536, 0x8000_0000),
         "connect_delay": (1, 30_000, 900_000), "open_delay": (1, 30_000, 900_000), "again_us": (0, 2_000, 1_500_000, 8_000_000),
         "flush_delay": (1, 30_000, 900_000), "read_delay": (1, 30_000, 900_000), "timeout_returns": (1, 30_000, 900_000),
     }  # fmt: skip

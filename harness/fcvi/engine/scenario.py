@@ -430,6 +430,7 @@ class Scenario:
         call = Call(method, params, dut.request(method, params), dut.now_us, self.all_findings())
         if proof.ACTIVE is not None:
             proof.ACTIVE.started(method, call)
+        call.crowded = method == "VipConnectWait" and any(one.method == method for one in self._under_way)
         if not self._at_errors:
             self._under_way.append(call)
         self._cancels |= method in _ENDS_A_PROCESS
@@ -457,6 +458,8 @@ class Scenario:
             error = call.reply.error
             if error is None and call.is_misnamed:
                 self.misnamed = self.misnamed or call
+            if call.crowded and call.reply.result.get("return") == "VIP_ERROR_RESOURCE":
+                raise NotThere(f"the DUT has no room for {call.method} beside those that wait (VI-DG 4.2)")
             if error is None or (error[0] == CANCELLED and self._cancels):
                 continue
             self.refused = self.refused or call

@@ -60,6 +60,7 @@ class Call:
     started_us: int
     found: list[Finding] = field(default_factory=list)  # what was found before it was started
     whose: str = "the DUT"  # which makes the call
+    crowded: bool = False  # others of its kind waited when it began: the DUT need not have room for one more
 
     @property
     def done(self) -> bool:

@@ -120,6 +120,7 @@ CHOICES: Table = {
     "error_first": ("no|yes", "the error handler runs before the Descriptors are flushed, or behind it (VI-DG 3.3.5)"),
     # Resources
     "vis": (f"{N}:1:64:64", "VIs that can exist at the same time (max_vis)"),
+    "waits": (f"{N}:1:64:64", "VipConnectWaits that can wait at the same time (VI-DG 3.3: VIP_ERROR_RESOURCE)"),
     # Delays, in microseconds: all the time for which the other side waits, and no more
     "resp1_delay": (f"{N}:0:9400000:0", "delay of RESP1 in microseconds"),
     "resp2_delay": (f"{N}:0:9400000:0", "delay of RESP2 in microseconds"),

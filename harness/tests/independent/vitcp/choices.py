@@ -131,6 +131,7 @@ CHOICES: Table = {
     "lacks": ("nothing|ipv6|rdma_read|rdma_write|immediate_data|unreliable_delivery|reliable_delivery|reliable_reception|client|"
               "server|peer_to_peer", "an item of the PICS"),
     "most_vis": (f"{N}:1:64:64", "how many VIs there may be"),
+    "most_waits": (f"{N}:1:64:64", "how many VipConnectWaits may wait at once (VI-DG 3.3: VIP_ERROR_RESOURCE)"),
     "largest": (f"{N}:32768:4294967295:4194304", "MaxTransferSize"),
     # The DUT protocol
     "state_events": ("yes|no", "state notifications"),

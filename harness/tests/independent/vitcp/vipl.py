@@ -98,6 +98,8 @@ class Vipl:
         local, limit = self._own(params), timeout(params)
         if limit == 0:
             raise Refused("VIP_TIMEOUT")
+        if len(self.port.waits) >= self.port.choose.number("most_waits"):
+            raise Refused("VIP_ERROR_RESOURCE")
         self.port.listening = True
         if self.port.bad("one-wait-only"):
             self.port.waits.clear()
