@@ -9,12 +9,12 @@ from fcvi.vitcp.scenario import Scenario
 from fcvi.vitcp.wire import ACCEPT, NO_MATCH, READ_REQUEST, SEND, WRITE
 
 from conformance.vitcp.steps.connection import (
-    CLIENT, RECEPTION, REGISTRY, UNRELIABLE, Link, address, connect, connect_request, create, default_level, host, opened,
-    roles_and_levels, wait_for_call, with_each,
+    CLIENT, DUT_DISCRIMINATOR, RECEPTION, REGISTRY, UNRELIABLE, Link, address, connect, connect_request, create, default_level,
+    host, opened, roles_and_levels, wait_for_call, with_each,
 )  # fmt: skip
 from conformance.vitcp.steps.messages import (
-    GUARD, acknowledge, alive, answer, check_immediate, completion, contents, credit, emit, message, no_completion, nop, pattern,
-    post_receive, post_send, received, register, respond, segments, send, sent, write,
+    GUARD, acknowledge, alive, answer, ask, check_immediate, completion, contents, credit, deliver, emit, message, no_completion,
+    nop, pattern, post_receive, post_send, received, register, respond, response, segments, send, sent, write,
 )  # fmt: skip
 
 _BOTH = (UNRELIABLE, RECEPTION)
@@ -25,21 +25,23 @@ _BOTH = (UNRELIABLE, RECEPTION)
     "TCP.2.2.2.2.2.g",
     "Two VIs that are connected at once",
     clause="2.2.2.2.2, 3.1",
-    requirements=["VITCP-1-01", "VITCP-2.2.1-03", "VITCP-2.2.2.2.2-03", "VITCP-2.2.2.2.2-09", "VITCP-3.1-09", "VITCP-3.1-24"],
+    requirements=["VITCP-1-01", "VITCP-2.2.1-03", "VITCP-2.2.2.2.2-03", "VITCP-2.2.2.2.2-09", "VITCP-3.1-09", "VITCP-3.1-24",
+                  "VITCP-3.2-16"],
     errata=["V17", "V18", "V23", "V24"],
     applies="tcp and send and max_vis >= 2",
     variants=with_each(roles_and_levels(_BOTH), "rights", {"first": 0, "second": 1}),
 )
 def two_at_once(t: Scenario) -> None:
-    """Each connection has its own Message Numbers, its own credit and its own window of reads, and the rights of one VI are none of
+    """Each connection has its own Message Numbers, credit, agreed size and window of reads, and the rights of one VI are none of
     the other's. What ends one connection ends no other.
     """
     level, may = str(t.params["level"]), int(t.params["rights"])
     vis = [create(t, level, write=number == may) for number in range(2)]
-    links = [connect(t, vi=vi, level=level, rx=3, window=1) for vi in vis]
+    links = [connect(t, vi=vi, level=level, rx=3, window=1, mtu=mtu) for vi, mtu in zip(vis, (None, 1000))]
     for number in range(3):
         for link in links:
-            emit(link, pattern(30, number), "VITCP-2.2.1-03")
+            long = number == 1 and link is links[0]  # for the size that the other has agreed
+            emit(link, pattern(3000 if long else 30, number), "VITCP-3.2-16" if long else "VITCP-2.2.1-03")
     t.control("three Sends came on each connection")
     regions = [post_receive(link, 64) for link in links]
     for number in (1, 0):
@@ -215,31 +217,35 @@ def not_before(t: Scenario) -> None:
     requirements=["VITCP-1-01", "VITCP-4.2-08", "VITCP-4.3-06", "VITCP-4.3-09"],
     errata=["V35", "V81"],
     applies="tcp",
-    variants=[Variant("wait", {"what": "wait"}, "server"), Variant("pending-accept", {"what": "pending"}, "server"),
+    variants=[Variant("wait", {"what": "wait"}, "server"), Variant("wait-beside", {"what": "wait", "beside": True}, "server"),
+              Variant("wait-returned", {"what": "returned"}, "server"), Variant("pending-accept", {"what": "pending"}, "server"),
               Variant("connected", {"what": "connected"}, "client")],
 )  # fmt: skip
 def timers(t: Scenario) -> None:
-    """VipConnectWait returns when its time is over, and matches nothing then; another one that has no end waits on. The timer of
-    Incoming ends with the Connect Request, that of VipConnectRequest with the connection: neither ends what comes then. A device
-    may end a request that its application leaves waiting; its VipConnectAccept then fails.
+    """VipConnectWait returns when its time is over, and matches nothing then; another one that has no end waits on, and so does one
+    that follows a VipConnectWait which returned for a request. The timer of Incoming ends with the Connect Request, that of
+    VipConnectRequest with the connection: neither ends what comes then. A device may end a request that its application leaves
+    waiting; its VipConnectAccept then fails.
     """
     what = t.params["what"]
     if what == "wait":
         address_of = address(host(t), b"nobody asks for")
-        other = wait_for_call(t)  # which was there before, and has no end
+        other = wait_for_call(t) if t.params.get("beside") else None  # which was there before, and has no end
         call = t.start("VipConnectWait", LocalAddr=address_of, Timeout=t.r_a_tov_us)
         t.wait(t.r_a_tov_us - t.pixit.early_us - 1)
         t.require(not call.done, "VITCP-1-01", "VipConnectWait ended before its time", f"{t.now_us - call.started_us} us",
                   f"{t.r_a_tov_us} us")  # fmt: skip
         t.finish(call, "VITCP-1-01", returns="VIP_TIMEOUT")
         vi = create(t)
-        wait_for_call(t, b"somebody else")  # whatever makes the port listen (V35)
+        other = other or wait_for_call(t)  # whatever makes the port listen (V35)
         stream = opened(t)
         t.send(stream, connect_request(t, called=b"nobody asks for"))
         t.expect(NO_MATCH, "VITCP-4.3-06", stream=stream, why="though VipConnectWait has ended")
         t.expect_end(stream, "VITCP-4.3-06", why="after Connect No Match")
         t.require(not other.done, "VITCP-1-01", "VipConnectWait ended with the time of another", "returned", "blocked")
         alive(connect(t, vi=vi, wait=None if other.done else other))
+    elif what == "returned":
+        _wait_returned(t)
     elif what == "connected":
         link = connect(t, CLIENT)
         t.wait(4 * t.r_a_tov_us + 2 * t.nop_bound_us)  # the time that the call has had, and more
@@ -261,3 +267,60 @@ def timers(t: Scenario) -> None:
             t.expect(ACCEPT, "VITCP-4.3-09", stream=stream, why="though the application has accepted")
             t.call("VipDisconnect", vi=vi)
         alive(connect(t, vi=vi))
+
+
+def _wait_returned(t: Scenario) -> None:
+    first = t.start("VipConnectWait", LocalAddr=address(host(t), DUT_DISCRIMINATOR), Timeout=t.r_a_tov_us)
+    link = connect(t, wait=first)
+    wait, vi = wait_for_call(t), link.vi
+    t.call("VipDisconnect", vi=vi)
+    t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after VipDisconnect")
+    t.wait(t.r_a_tov_us + t.pixit.late_us)
+    t.require(not wait.done, "VITCP-1-01", "VipConnectWait ended with the time of another", "returned", "blocked")
+    alive(connect(t, vi=vi, level=link.level, wait=None if wait.done else wait))
+
+
+@case(
+    REGISTRY,
+    "TCP.3.1.w",
+    "What is acknowledged behind a read",
+    clause="2.2.2.2.6, 3.1",
+    requirements=["VITCP-3.1-25", "VITCP-3.1-34"],
+    applies="tcp and rdma_read",
+    variants=roles_and_levels((RECEPTION,)),
+)
+def behind_a_read(t: Scenario) -> None:
+    """The DUT has served a read: it acknowledges the Send behind it in a NOP, as it did the one before."""
+    link, source = connect(t), register(t, 64, read=True, data=pattern(64))
+    for _ in range(2):
+        response(link, ask(link, source.va, source.handle, 40), pattern(64)[:40])
+        number = deliver(link, pattern(40))
+        t.owed(lambda: any(r.pdu.ack == number for r in t.tester.inbox if r.stream is link.stream))
+        seen = [r.pdu.ack for r in t.tester.inbox if r.stream is link.stream]
+        t.require(number in seen, "VITCP-3.1-25", "Message ACK of a Send behind a read", seen[-1:], number)
+    t.control("reads were served and Sends delivered")
+
+
+@case(
+    REGISTRY,
+    "TCP.2.2.2.2.2.j",
+    "Memory that outlasts a connection",
+    clause="2.2.2.2.2",
+    requirements=["VITCP-2.2.2.2.2-09"],
+    applies="tcp and rdma_write",
+    variants=roles_and_levels(_BOTH),
+)
+def memory_outlasts(t: Scenario) -> None:
+    """Memory that was registered before the first connection of a VI is written to on its second."""
+    target, vi = register(t, 64, write=True), create(t, str(t.params["level"]))
+    for number in range(2):
+        link = connect(t, vi=vi)
+        data = pattern(40, number)
+        write(link, target, data)
+        t.owed(lambda: contents(t, target, 0, 40) == data)
+        seen = contents(t, target, 0, 40)
+        t.require(seen == data, "VITCP-2.2.2.2.2-09", f"an RDMA Write on connection {number + 1} of a VI", seen[:16].hex(),
+                  data[:16].hex())  # fmt: skip
+        t.call("VipDisconnect", vi=vi)
+        t.expect_end(link.stream, "VITCP-2.2.2.2.2-04", why="after VipDisconnect")
+    t.control("an RDMA Write was placed")

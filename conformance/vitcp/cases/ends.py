@@ -155,7 +155,7 @@ def not_parsed(t: Scenario) -> None:
         t.expect_end(stream, "VITCP-3.1-12", int(t.config["incoming_timeout_us"]) + t.nop_bound_us,
                      "after a Connect Request of 67 bytes")
         t.require(not wait.done, "VITCP-3.1-12", "a Connect Request of 67 bytes is taken", "VipConnectWait returns", "nothing")
-        alive(connect(t, "dut-server", vi=vi, called=b"a good one"))
+        alive(connect(t, "dut-server", vi=vi, wait=None if wait.done else wait))
         return
     link = connect(t)
     alive(link)
@@ -186,7 +186,7 @@ def _another_version(t: Scenario, stream: Stream, wait: Call, vi: int) -> None:
     t.owed(lambda: stream.over or wait.done)
     t.require(not wait.done, "VITCP-3.1-02", "a Connect Request of another Version is taken", "VipConnectWait returns", "nothing")
     t.expect_end(stream, "VITCP-3.1-02", why="after a Connect Request of another Version")
-    alive(connect(t, "dut-server", vi=vi, called=b"a good one"))
+    alive(connect(t, "dut-server", vi=vi, wait=None if wait.done else wait))
 
 
 @case(

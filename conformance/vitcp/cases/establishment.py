@@ -387,15 +387,14 @@ def incoming(t: Scenario) -> None:
     at once; a good one is served meanwhile and afterwards. So it is behind many that were opened and closed.
     """
     vi = create(t)
-    wait_for_call(t, b"somebody else")  # whatever makes the port listen (V35)
+    wait = wait_for_call(t)  # whatever makes the port listen (V35)
     count = t.params["bytes"]
     if count is None:
         for number in range(60):
             stream = opened(t)
             t.tester.close(stream, "reset" if number % 2 else "fin")
         t.wait(t.nop_bound_us)
-        link = connect(t, SERVER, vi=vi)
-        alive(link)
+        alive(connect(t, SERVER, vi=vi, wait=wait))
         return
     number = int(count)
     streams = [opened(t) for _ in range(3 if number >= 0 else 1)]
@@ -410,7 +409,7 @@ def incoming(t: Scenario) -> None:
     if number < 0:
         t.expect_end(streams[0], "VITCP-4.3-05", why="after a PDU that is no Connect Request")
         t.require(not t.completions, "VITCP-4.3-05", "a completion without a connection", str(t.completions[:1]), "none")
-    link = connect(t, SERVER, vi=vi)
+    link = connect(t, SERVER, vi=vi, wait=wait)
     limit = int(t.config["incoming_timeout_us"]) + t.nop_bound_us
     if number >= 0:
         for stream in streams:

@@ -175,16 +175,16 @@ class Place:
 
 
 def spread(t: Scenario, lengths: Sequence[int], data: bytes = b"") -> list[Place]:
-    """Places of these lengths, each in a region of its own unless there are many, with the data in their order."""
+    """Places of these lengths with the data, each in a region of its own. Of many each lies before the one in front of it."""
     parts, at = [], 0
     for length in lengths:
         parts.append(bytes(_BESIDE) + data[at : at + length] + bytes(_BESIDE) if data else b"")
         at += length
     if len(lengths) <= _REGIONS:
         return [Place(register(t, n + 2 * _BESIDE, data=part), _BESIDE, n) for n, part in zip(lengths, parts)]
-    region = register(t, at + 2 * _BESIDE * len(lengths), data=b"".join(parts))
-    begins = accumulate((n + 2 * _BESIDE for n in lengths), initial=_BESIDE)
-    return [Place(region, begin, n) for begin, n in zip(begins, lengths)]
+    region = register(t, at + 2 * _BESIDE * len(lengths), data=b"".join(parts[::-1]))
+    begins = accumulate((n + 2 * _BESIDE for n in lengths[::-1]), initial=_BESIDE)
+    return [Place(region, begin, n) for begin, n in zip(begins, lengths[::-1])][::-1]
 
 
 def gather(link: Link, lengths: Sequence[int], data: bytes, op: str, kind: int) -> None:

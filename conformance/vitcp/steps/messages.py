@@ -138,13 +138,16 @@ def segments(
 
 def credit(link: Link) -> None:
     """Wait for a receive Descriptor that the DUT has told of, where flow control is in effect (3.1). One that is posted has to be
-    told to a peer without any (V20). Without flow control nothing tells when it is taken up, which may take a while.
+    told to a peer without any (V20). Without flow control nothing tells when it is taken up, which may take a while. When the DUT
+    has ended TCP before, the case ends: without a credit the tester sends nothing.
     """
     own = link.stream.own
     if not link.flow_control:
         link.t.until(lambda: link.stream.over or own.credits > 0, link.t.nop_bound_us)
     elif not link.t.owed(lambda: link.stream.over or own.credits > 0) and not link.stream.watch.left_out:
         link.t.absent("VITCP-3.1-28", "the tester has no credit to send with", "the count of what was posted", link.stream)
+    elif link.stream.over and not own.credits:
+        link.t.absent("VITCP-2.2.2.1-06", "the connection is over", "one that takes a Send", link.stream)
 
 
 def send(link: Link, pdus: Sequence[Pdu]) -> int:

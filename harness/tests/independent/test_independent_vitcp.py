@@ -95,7 +95,8 @@ def settings() -> Iterator[str]:
                "retry_us": (10_000, 2_800_000, 20_000_000), "cut": (1, 13), "security": (16,),
                "code_beside_good": (9,), "lingers": (300_000,), "response_segment": (333,), "keepalive": (200_000,),
                "recv_delay": (900_000,), "accept_delay": (900_000,), "request_delay": (900_000,), "refusal_delay": (900_000,),
-               "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "largest": (32_768, 0xFFFF_FFFF),
+               "completion_delay": (900_000,), "join": (20_000,), "most_vis": (1, 2), "most_waits": (1,),
+               "largest": (32_768, 0xFFFF_FFFF),
                "connect_delay": (900_000,), "open_delay": (900_000,), "flush_delay": (900_000,),
                "timeout_returns": (900_000,),
                "again_us": (0, 2_000_000, 8_000_000), "read_delay": (900_000,)}
@@ -178,6 +179,21 @@ def test_a_vi_that_was_called_must_be_able_to_call() -> None:
     catalogue = load_catalogue()
     (result,) = run_against(inside((), "role-sticks"), chosen, pixit_for("virtual"), catalogue.levels)
     assert result.verdict.value == "fail" and "VITCP-4.2-01" in {f.requirement for f in result.findings}
+
+
+def test_a_device_may_have_room_for_one_wait() -> None:
+    """VIP_ERROR_RESOURCE beside a VipConnectWait that waits is the device's right (VI-DG 4.2): a case with two is not about it."""
+    chosen = [(case, variant) for case in PROTOCOL.cases() if case.id == "TCP.4.d" for variant in case.variants]
+    results = run_against(inside(("most_waits=1",), None), chosen, pixit_for("virtual"), load_catalogue().levels)
+    ends_of = {result.id.split("/")[-1]: result.verdict.value for result in results}
+    assert ends_of.pop("wait-beside") == "not-applicable" and set(ends_of.values()) == {"pass"} and len(ends_of) == 4
+
+
+def test_what_was_broken_before_tcp_ended_is_told() -> None:
+    """A device that ends the connection and then has no credit to give is failed by what it did, and no defect of the suite."""
+    chosen = [(case, variant) for case in PROTOCOL.cases() if case.id == "TCP.3.1.c" for variant in case.variants]
+    results = run_against(inside((), "number-zero-refused"), chosen, pixit_for("virtual"), load_catalogue().levels)
+    assert {result.verdict.value for result in results} == {"pass", "fail"}
 
 
 @pytest.mark.parametrize("names", ["receives", "rdma"])

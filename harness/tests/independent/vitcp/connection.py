@@ -103,6 +103,7 @@ class Connection:
         self.old_reads = 0
         self.nop_due = False
         self.over = False
+        self.served = self.spoilt = False  # a read, and by a message in error, for faults
         self.asked = self.before = self.first_read = 0
         self.last_immediate: Optional[int] = None
         if port.bad("half-a-message-stays"):
@@ -111,6 +112,11 @@ class Connection:
             self.old_reads = vi.left_reads
         if port.bad("size-of-the-first-connection"):
             self.mtu = vi.first_size = vi.first_size or mtu
+        if port.bad("size-of-the-last-connection"):
+            for line in [one.connection for one in port.vis.values() if one.connection is not None]:
+                line.mtu = mtu
+        if port.bad("memory-goes-with-the-connection") and vi.connections:
+            port.gone = set(port.memory)
         if port.bad("window-of-its-own"):
             self.peer_window = mine.window
         vi.connection = self
@@ -472,6 +478,7 @@ class Connection:
         owes = self.owes and self.reliable and not (waits or self.bad("no-ack-nop"))
         if self.vi.attributes.level == 2 and self.port.choose("ack_at_delivery") == "never":
             owes = False
+        owes = owes and not (self.served and self.bad("no-ack-behind-a-read"))
         changed = self.credit_checked and self.told != self.posted and not self.bad("no-count-nop")
         if changed and self.port.choose("nop") == "half":
             changed = 2 * ((self.told - self.taken) & MASK16) <= self.told
@@ -601,6 +608,8 @@ class Connection:
 
     def take_message(self, segment: Segment) -> None:
         """A segment of a Send, an RDMA Write or a Read Request."""
+        if self.spoilt and self.bad("nothing-behind-an-error"):
+            return
         now = self.incoming
         if now is not None and (now.kind, now.number) != (segment.kind, segment.number):
             self.breach(now.number)
@@ -617,6 +626,9 @@ class Connection:
 
     def begin(self, segment: Segment) -> Optional[Incoming]:
         """The first segment of a message."""
+        if segment.number == 0 and self.bad("number-zero-refused"):
+            self.breach(segment.number)
+            return None
         if self.seen is not None:
             step = (segment.number - self.seen) & MASK32
             if self.bad("numbers-unsigned") and segment.number < self.seen:
@@ -795,6 +807,7 @@ class Connection:
     def whole(self, now: Incoming) -> None:
         """Every byte of a message is there."""
         self.incoming = None
+        self.spoilt = self.spoilt or bool(now.error) or now.dropped
         if now.kind == WRITE and now.held and self.bad("ack-before-placed"):
             self.port.clock.after(100_000, lambda: self.put_held(now))
         else:
@@ -876,6 +889,7 @@ class Connection:
             return
         if self.bad("response-short") and length:
             length -= 1
+        self.served = True
         number = self.take_number(SEND) if self.bad("response-own-number") else segment.number
         if self.bad("responds-with-the-first-read"):
             self.first_read = segment.address = self.first_read or segment.address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from ..clock import Clock
 from ..chosen import Choices
@@ -37,6 +37,7 @@ class Port:
         self._opened = self._conn = 0
         self.came = 0  # TCP connections that others opened
         self.left_unread = b""  # by the connection before, for a fault
+        self.gone: Set[int] = set()  # memory of a first connection, for a fault
         self.highest = -1  # Message Number of any VI, for a fault
         self._source = 49152
 
@@ -130,7 +131,7 @@ class Port:
     def region_of(self, handle: int) -> Optional[Memory]:
         """The region of a Memory Handle."""
         mask = 0xFFFF if self.bad("handle-checked-in-16-bits") else 0xFFFFFFFF
-        found = next((m for m in self.memory.values() if m.handle & mask == handle & mask), None)
+        found = next((m for n, m in self.memory.items() if n not in self.gone and m.handle & mask == handle & mask), None)
         if found is None and self.bad("handle-not-checked"):
             return next(iter(self.memory.values()), None)
         return found
@@ -231,7 +232,10 @@ class Port:
             return descriptor.copy[begin: begin + size]
         found, at = bytearray(), 0
         most = 16 if self.bad("segments-beyond-16-lost") else None
-        for mem, offset, length in descriptor.segments[::-1 if self.bad("gathers-backwards") else 1][:most]:
+        places = descriptor.segments[::-1 if self.bad("gathers-backwards") else 1][:most]
+        if self.bad("gathers-by-offset"):
+            places.sort(key=lambda place: place[1])
+        for mem, offset, length in places:
             offset *= not self.bad("gathers-from-the-beginning")
             region = self.memory.get(mem)
             if self.bad("skips-single-bytes") and length == 1 and len(descriptor.segments) > 1:

@@ -306,6 +306,9 @@ class Wait:
         """Nobody came."""
         if self.port.bad("wait-for-ever"):
             return
+        if self.port.bad("wait-ends-the-next") and self not in self.port.waits:
+            self.port.waits.pop(0).call.reply("VIP_TIMEOUT") if self.port.waits else None
+            return
         if self.port.bad("wait-ends-the-oldest"):
             self.port.waits.pop(0)
         elif not self.port.bad("ended-wait-matches"):
@@ -315,7 +318,7 @@ class Wait:
     def give(self, passive: "Passive") -> None:
         """A request for it has come."""
         self.port.waits.remove(self)
-        if self.timer is not None:
+        if self.timer is not None and not self.port.bad("wait-ends-the-next"):
             self.timer.cancel()
         theirs = passive.theirs
         assert theirs is not None
@@ -404,6 +407,9 @@ class Passive:
             return
         if theirs.attributes & wire.PEER:
             self.match_peer(theirs)
+            return
+        if self.port.bad("oldest-wait-matches") and any(self.fits(w.local.discriminator, theirs.called) for w in self.port.waits):
+            self.port.waits[0].give(self)
             return
         wait = next((w for w in self.port.waits if self.fits(w.local.discriminator, theirs.called)), None)
         if wait is None:
