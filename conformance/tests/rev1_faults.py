@@ -54,6 +54,34 @@ def _the_fourth(dut: BrokenDut, result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def _and_abts(dut: BrokenDut, result: dict[str, Any]) -> dict[str, Any]:
+    """ABTS for the Exchange of the setup, in front of whatever comes next."""
+    abts = bytearray(dut.memory["rqst"][:HEADER])
+    for name, value in (("R_CTL", 0x81), ("TYPE", 0), ("Device_Header", 0), ("First_Sequence", 0), ("Relative_Offset_Present", 0)):
+        codec.put("FC", name, abts, value)
+    dut.invent(bytes(abts))
+    return result
+
+
+def _elsewhere(params: dict[str, Any]) -> dict[str, Any]:
+    """A Descriptor is one byte shorter than it was posted, at its beginning."""
+    descriptor = params["descriptor"]
+    moved = [{**one, "offset": one["offset"] + 1, "length": one["length"] - 1} for one in descriptor["segments"]]
+    return {**params, "descriptor": {**descriptor, "segments": moved}}
+
+
+def _to_the_other_wait(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Whoever is asked for, the one that waits longest is meant."""
+    at = view.payload_offset + 156 + 20
+    buf[at : at + len(OTHER_DISCRIMINATOR)] = OTHER_DISCRIMINATOR
+
+
+def _of_the_first(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> None:
+    """Each Read has the bytes of the first one."""
+    kept = dut.memory.setdefault(("read", view.header("Parameter")), bytes(view.payload))
+    buf[view.payload_offset : view.payload_offset + len(kept)] = kept
+
+
 def and_logo(dut: BrokenDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
     """A LOGO on an Exchange of its own behind the frame."""
     logo = bytearray(buf[: HEADER + 16])
@@ -575,6 +603,13 @@ FAULTS = [
     Fault("the-last-frame-alone-has-an-ack", "R1.5.4.a/unreliable/class2/send/3001-bytes", "FCVI-5.8.1-01",
           out={"ACK_1": only(lambda view: not view.get("FC", "End_Sequence"), drop())}),
     Fault("server-waits-twice-as-long", "R1.8.a/dut-server/no-resp2", "REV1-8-04", config={"r_a_tov_us": 20_000_000}),
+    Fault("aborts-what-is-answered", "R1.8.b/dut-client/unreliable/setup", "REV1-8-03", results={"VipConnectRequest": _and_abts},
+          out={"CONNECT_RQST": lambda d, v, b: d.memory.__setitem__("rqst", bytes(b))}),
+    # what is there at the same time, or was there first
+    Fault("first-receive-elsewhere", "R1.4.2.a/dut-client/unreliable", "FCVI-6.2.1-01", params={"VipPostRecv": _elsewhere}),
+    Fault("all-waits-alike", "R1.4.2.b", "FCVI-4.2-34", into={"CONNECT_RQST": _to_the_other_wait}),
+    Fault("descriptors-overlap", "R1.5.7.4.b/unreliable", "FCVI-6.2.1-01", params={"VipPostRecv": _elsewhere}),
+    Fault("read-of-before", "R1.6.5.b/reliable-delivery/one-frame", "FCVI-8.4.1-01", out={"READ_RESP": _of_the_first}),
 ]  # fmt: skip
 
 #: The late answer of a client needs a port that answers it with RESP2 and not with ABTS (R28): these are tried where it does.

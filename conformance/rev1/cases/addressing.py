@@ -343,7 +343,9 @@ def _check_farp(t: Scenario, asked: Optional[Received]) -> None:
     if asked is None:
         t.report("REV1-7.4-01", "no FARP-REQ where there is no Name Server", "nothing", "FARP-REQ")
         return
-    own = t.config
+    own, d_id = t.config, asked.fc("D_ID")
+    t.require(d_id == els.BROADCAST, "REV1-7.4-01", "D_ID of FARP-REQ", f"{d_id:06X}h", f"{els.BROADCAST:06X}h", at=asked,
+              **t.place(asked, "D_ID"))  # fmt: skip
     fields = {
         "Match_Code_Points": 4, "Requesting_N_Port_Identifier": int(own["n_port_id"], 16), "Responder_Action": 2,
         "Responding_N_Port_Identifier": 0, "Requesting_Port_Name": int(own["port_name"], 16),

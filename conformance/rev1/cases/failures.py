@@ -28,7 +28,7 @@ _LONG = {"31-bits": 0x80000040, "32-bits": 0xFFFFFFFF}
 _WRONG: list[tuple[str, dict[str, Any]]] = [
     (f"{op}/{fault}", {"op": op, "fault": fault, "applies": pics, **({"only": "reliable-reception"} if op == "rdma-write" else {})})
     for op, pics in (("rdma-write", "rdma_write"), ("rdma-read", "rdma_read"))
-    for fault in (*_BITS, "beyond-the-end", "one-byte-beyond", "not-enabled", "vi-not-enabled",
+    for fault in (*_BITS, "beyond-the-end", "one-byte-beyond", "not-enabled", "other-right", "vi-not-enabled",
                   *(_LONG if op == "rdma-read" else ()))
 ]  # fmt: skip
 _SENDS: list[tuple[str, dict[str, Any]]] = [
@@ -102,8 +102,8 @@ def _read_of(t: Scenario, setup: Setup, va: int, handle: int, length: int = _LEN
 
 def _target(t: Scenario, op: str, fault: str) -> tuple[Region, int, int]:
     """Memory of the DUT, and the address and handle of an operation that is wrong in one point."""
-    allowed = fault != "not-enabled"
-    rights: dict[str, Any] = {"write": allowed and op == "rdma-write", "read": allowed and op == "rdma-read"}
+    allowed = {"not-enabled": "", "other-right": "rdma-read" if op == "rdma-write" else "rdma-write"}.get(fault, op)
+    rights: dict[str, Any] = {"write": allowed == "rdma-write", "read": allowed == "rdma-read"}
     region = to_the_end_of_a_page(t, **rights) if "beyond" in fault else register(t, _LENGTH, **rights)
     va, handle = region.va, region.handle
     if fault == "address-high" and pages.of_32_bits(va):

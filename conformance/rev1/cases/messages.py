@@ -14,6 +14,7 @@ from conformance.rev1.steps.messages import (
     register, respond, take, transmit, until_completed, written,
 )  # fmt: skip
 
+_MANY = 260
 _ALL = ("unreliable", "reliable-delivery", "reliable-reception")
 _VALUE = 0x5A17C0DE
 
@@ -108,7 +109,7 @@ def _bit_0(t: Scenario, setup: Setup) -> None:
     applies="(client or server) and send",
     variants=variants(levels=_ALL, choices=[("count", {"what": "count"})])
     + variants(roles=("any",), levels=_ALL, choices=[("lost", {"what": "lost"})])
-    + variants(roles=("any",), choices=[("wrap", {"what": "wrap"})]),
+    + variants(roles=("any",), choices=[("many", {"what": "many"}), ("wrap", {"what": "wrap"})]),
 )  # fmt: skip
 def message_ids(t: Scenario) -> None:
     """Each direction counts from 0, by one for a Message of any operation; responses return the number. A lost number shows at the
@@ -116,7 +117,7 @@ def message_ids(t: Scenario) -> None:
     """
     with_rdma(t)
     setup = connect(t)
-    {"count": _count, "lost": _lost, "wrap": _wrap}[str(t.params["what"])](t, setup)
+    {"count": _count, "lost": _lost, "many": _many, "wrap": _wrap}[str(t.params["what"])](t, setup)
 
 
 def _count(t: Scenario, setup: Setup) -> None:
@@ -133,6 +134,22 @@ def _count(t: Scenario, setup: Setup) -> None:
             if answered(t):
                 respond(t, setup, taken)
             expect_good(t, setup.vi, "send", "FCVI-6.4.1-01")
+    t.control("Messages passed in both directions")
+
+
+def _many(t: Scenario, setup: Setup) -> None:
+    """More Messages each way than eight bits can number."""
+    data = pattern(20)
+    region, source = register(t, 20), register(t, 20, data=data)
+    for _ in range(_MANY):
+        originate(t, setup, data, region=source)
+        take(t, setup, "send", data)
+        expect_good(t, setup.vi, "send", "FCVI-6.2.1-01")
+        post(t, setup.vi, "recv", region)
+        transmit(t, build(t, setup, data))
+        expect_good(t, setup.vi, "recv", "FCVI-6.2.1-01", len(data))
+        for method in ("VipSendDone", "VipRecvDone"):  # make room in the queues
+            t.call(method, vi=setup.vi)
     t.control("Messages passed in both directions")
 
 

@@ -42,10 +42,11 @@ _MESSAGES: list[tuple[str, dict[str, Any]]] = [
     + variants(classes=(2,), choices=[(f"class2/{n}", c) for n, c in _WAITS])
     + variants(levels=("reliable-delivery", "reliable-reception"), roles=("any",), choices=_MESSAGES)
     + variants(choices=[(f"own-timeout/{n}", {**c, "own": True}) for n, c in _WAITS[:2]])
+    + variants(pics="max_vis >= 2", choices=[(f"twice/{n}", {**c, "twice": True}) for n, c in _WAITS[:2]])
     + variants(roles=(SERVER,), classes=(3, 2), choices=[("tester-aborts", {"what": "tester"})]),
 )  # fmt: skip
 def no_answer(t: Scenario) -> None:
-    """Each IU that expects a response waits FCVI_ULP_TIMEOUT for it; then ABTS recovers the Exchange. The value is the
+    """Each IU that expects a response waits FCVI_ULP_TIMEOUT for it; then ABTS recovers the Exchange, each time. The value is the
     implementation's (PIXIT ulp_timeout_ms); where the laboratory does not know it, the device is taken at what reset told it.
     """
     what = str(t.params["what"])
@@ -67,6 +68,11 @@ def no_answer(t: Scenario) -> None:
     t.wait(t.ulp_timeout_us // 10)
     t.tolerate("DISCONNECT_RQST", "CONNECT_RQST", "SEND_RQST", "WRITE_RQST", "READ_RQST")
     t.discard("CONNECT_RQST", "ABTS")
+    if t.params.get("twice"):
+        exchange, *_ = unanswered(t)
+        t.tester.send_ba_acc(t.expect("ABTS", "REV1-8-03", exchange=exchange, within_us=patience(t), why="without a second answer"))
+        t.wait(t.ulp_timeout_us // 10)
+        t.discard("CONNECT_RQST", "ABTS")
     connect_client(t) if t.pics["client"] and t.params["role"] != SERVER else connect_server(t)
     t.control("a further setup completed")
 

@@ -317,9 +317,9 @@ class Setup:
     more: dict[str, Any] = field(default_factory=dict)
 
 
-def start_request(t: Scenario, timeout_us: Optional[int] = None) -> Setup:
-    """VipConnectRequest on the DUT, and its FCVI_CONNECT_RQST."""
-    vi = create_vi(t)
+def start_request(t: Scenario, timeout_us: Optional[int] = None, vi: Optional[int] = None) -> Setup:
+    """VipConnectRequest on the DUT, and its FCVI_CONNECT_RQST. vi None: a new one."""
+    vi = create_vi(t) if vi is None else vi
     call = t.start("VipConnectRequest", vi=vi, LocalAddr=dut_address(t), RemoteAddr=tester_address(t), Timeout=timeout_us)
     in_time(t, call, timeout_us)
     rqst = t.expect("CONNECT_RQST", "FCVI-6.8.1-01", why="after VipConnectRequest")

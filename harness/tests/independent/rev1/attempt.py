@@ -58,6 +58,7 @@ class Attempt:
     def __init__(self, port: "Rev1Port", vi: Rev1Vi, local: NetAddress, remote: NetAddress, peer_to_peer: bool) -> None:
         self.port, self.vi, self.local, self.remote, self.peer_to_peer = port, vi, local, remote, peer_to_peer
         self.exchange: Optional[Exchange] = None
+        self.last: Optional[Exchange] = None  # for a fault
         self.timer: Optional[Timer] = None
         self.given_up = 0  # the Reason Code of RESP2, when the application waits no more
         self.on_accept: Callable[[ConnectPayload], int] = lambda payload: REJECT  # the code that RESP2 refuses with, or 0
@@ -72,7 +73,7 @@ class Attempt:
     def send(self) -> None:
         """CONNECT_RQST, with the Sequence Initiative."""
         port = self.port
-        self.exchange = port.open_exchange(peer=self.vi.peer_id)
+        self.exchange = self.last = port.open_exchange(peer=self.vi.peer_id)
         self.exchange.on_iu, self.exchange.on_abts = self._received, self._aborted
         own = self.vi.handle if self.vi.handle is not None else 0
         payload = ConnectPayload(own, self.local, self.remote, own_attributes(port, self.vi.attributes))
@@ -81,7 +82,7 @@ class Attempt:
         self.timer = port.wait_response(self._expired)
 
     def _stop(self) -> None:
-        if self.timer:
+        if self.timer and not self.port.bad("resp1-timer-goes-on"):
             self.timer.cancel()
 
     def _received(self, iu: Iu) -> None:
@@ -151,6 +152,8 @@ class Attempt:
         if exchange:
             self.port.abort(exchange)
             self._lost()
+        elif self.last:
+            self.port.abort(self.last)
 
     def _lost(self) -> None:
         if not self.given_up:

@@ -31,6 +31,7 @@ class Disconnect:
         self.port, self.vi, self.call = port, vi, call
         self.timer: Optional[Timer] = None
         self.exchange: Optional[Exchange] = None
+        self.last: Optional[Exchange] = None  # for a fault
 
     def start(self) -> None:
         """DISCONNECT_RQST with the next VI_MSG_ID (R12)."""
@@ -40,7 +41,7 @@ class Disconnect:
             vi.become("error")
         by_application = self.call is not None and not port.bad("application-as-kernel")
         by_application = by_application or port.bad("kernel-as-application")
-        self.exchange = port.open_exchange(peer=vi.peer_id)
+        self.exchange = self.last = port.open_exchange(peer=vi.peer_id)
         self.exchange.on_iu, self.exchange.on_abts = self._answered, self._aborted
         iu = Iu(DISCONNECT_RQST, UNASSIGNED if vi.remote_handle is None else vi.remote_handle,
                 BY_APPLICATION if by_application else BY_KERNEL, vi.next_msg_id, initiative=True, cs_ctl=vi.cs_ctl)
@@ -51,7 +52,7 @@ class Disconnect:
             self._done("VIP_SUCCESS")
 
     def _stop(self) -> None:
-        if self.timer:
+        if self.timer and not self.port.bad("disconnect-timer-goes-on"):
             self.timer.cancel()
 
     def _answered(self, iu: Iu) -> None:
@@ -83,6 +84,8 @@ class Disconnect:
 
     def _expired(self) -> None:
         """No DISCONNECT_RESP within FCVI_ULP_TIMEOUT (clause 8)."""
+        if self.last and self.port.bad("disconnect-timer-goes-on"):
+            self.port.abort(self.last)
         if self.exchange and not self.port.bad("no-disconnect-abts"):
             self.port.abort(self.exchange)
         self._lost()

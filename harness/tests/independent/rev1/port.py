@@ -50,6 +50,7 @@ class Rev1Port(Base):  # type: ignore[misc]
         self._queue: List[Frame] = []
         self._last_out = -1
         self._ba_acc_cs_ctl = 0
+        self._has_aborted = False  # for a fault
         self.login = login.Rev1Login(self, config.get("login", "implicit") == "implicit")
         self.resolver = Resolver(self)
         self.setups = Setups(self)
@@ -194,8 +195,9 @@ class Rev1Port(Base):  # type: ignore[misc]
         self.sequences.forget(exchange)
         if exchange.mine:
             self.quarantine[exchange.ox_id] = self.clock.now + self.r_a_tov
-        if self.bad("no-abts"):
+        if self.bad("no-abts") or (self.bad("abts-once") and self._has_aborted):
             return
+        self._has_aborted = True
         self.aborted[exchange.mine, exchange.ox_id] = None
         f_ctl = END | INITIATIVE | (0 if exchange.mine else RESPONDER)
         reused = self.choose("abts_seq_id") == "reused"

@@ -149,17 +149,20 @@ class Receiver:
         less = 1 if self.port.bad("writes-past-the-end") else 0
         where = remote(self.memory, va, iu.rmt_handle, len(iu.payload) - less, self.port.address_bits)
         enabled = vi.attributes.rdma_write or self.port.bad("write-enable-ignored")
-        allowed = where and (where[0].rdma_write and enabled or self.port.bad("writes-anywhere"))
+        allowed = where and (self._may_write(where[0]) and enabled or self.port.bad("writes-anywhere"))
         if where and allowed and not incoming.refused:
             region, at = where
             step = self.port.room(iu) if self.port.bad("ignores-rltv-off") else len(iu.payload)
             for start in range(0, len(iu.payload), step):
                 incoming.held.append((region, at, iu.payload[start:start + step]))
-            if self.port.choose("placing") == "at-once":
+            if self.port.choose("placing") == "at-once" and not self.port.bad("reads-pass-writes"):
                 self._put(incoming)
         else:
             incoming.refused = True
         return True
+
+    def _may_write(self, region: Region) -> bool:
+        return region.rdma_write or (region.rdma_read and self.port.bad("any-right-will-do"))
 
     @staticmethod
     def _put(incoming: Incoming) -> None:
@@ -170,7 +173,9 @@ class Receiver:
     # Delivery
 
     def _deliver(self, vi: Rev1Vi, incoming: Incoming, initiative: bool = True) -> None:
-        if not incoming.refused:
+        if not incoming.refused and self.port.bad("reads-pass-writes"):
+            self.port.clock.after(300, lambda: self._put(incoming))
+        elif not incoming.refused:
             self._put(incoming)
         flags, code = self._consume(vi, incoming)
         if vi.acknowledged and initiative:
@@ -188,6 +193,8 @@ class Receiver:
         if incoming.opcode == WRITE and none:
             return (PROT_ERR, "VIP_ERROR_RDMAW_PROT") if incoming.refused else (0, None)
         head = vi.head()
+        if self.port.bad("fills-the-first-vi"):
+            head = next((one.head() for one in self.port.vis.values() if one.head()), None)
         if not isinstance(head, Rev1Descriptor):
             return DESC_ERR, "VIP_ERROR_RECVQ_EMPTY"
         head.immediate = incoming.immediate

@@ -85,7 +85,8 @@ class Resolver:
         exchange = port.open_exchange(peer=BROADCAST)
         payload = FARP.pack(FARP_REQ, MATCH_IP, self._id(port.n_port_id), ORIGINATE_REPLY, bytes(3), port.port_name,
                             port.node_name, bytes(8), bytes(8), port.hosts[0], host)
-        frame = Frame(ELS_RQST, BROADCAST, port.n_port_id, TYPE_ELS, FIRST | LAST | END, port._new_seq_id(), 0,
+        to = port.peer_id if port.bad("farp-req-to-the-peer") else BROADCAST
+        frame = Frame(ELS_RQST, to, port.n_port_id, TYPE_ELS, FIRST | LAST | END, port._new_seq_id(), 0,
                       exchange.ox_id, 0xFFFF, data=port.faults.spoil_farp(FARP_REQ, payload))
         port.close(exchange)
         if not port.bad("no-farp-req"):

@@ -147,6 +147,8 @@ class Sender:
         descriptor.sent = True
         step = 2 if port.bad("msg-id-step") else 0 if port.bad("msg-id-stays") else 1
         vi.next_msg_id = (msg_id + step) % WRAP
+        if port.bad("msg-id-of-8-bits"):
+            vi.next_msg_id &= 0xFF
         if port.bad("msg-id-skips-reads") and descriptor.op == "rdma-read":
             vi.next_msg_id = msg_id
         if answered:

@@ -105,7 +105,7 @@ class ClientSetup:
         self.call.reply(code)
 
     def _stop_t1(self) -> None:
-        if self.t1:
+        if self.t1 and not self.port.bad("t1-ends-a-connection"):
             self.t1.cancel()
 
     def _accepted(self, payload: ConnectPayload) -> int:
@@ -136,6 +136,9 @@ class ClientSetup:
 
     def _t1_expired(self) -> None:
         """The application's Timeout."""
+        if not self.owns_vi():
+            self.port.broken(self.vi, "VIP_ERROR_CONN_LOST")
+            return
         self._end("VIP_TIMEOUT", TIMEOUT)
 
     def _end(self, code: str, reason: int) -> None:
@@ -235,7 +238,7 @@ class ServerSetup:
 
     def _close(self) -> None:
         self.open = False
-        if self.timer:
+        if self.timer and not (self.vi and self.port.bad("resp2-timer-goes-on")):
             self.timer.cancel()
         self.port.close(self.exchange)
 
@@ -248,9 +251,10 @@ class ServerSetup:
 
     def _expired(self) -> None:
         """No RESP2 within FCVI_ULP_TIMEOUT (clause 8)."""
+        was_open = self.open
         self._close()
         self.port.abort(self.exchange)
-        if self.vi:
+        if self.vi and was_open:
             self._lost()
 
     def _lost(self) -> None:
@@ -308,6 +312,9 @@ class Setups:
 
     def wait(self, local: NetAddress, timeout: Optional[int], call: Call) -> None:
         """VipConnectWait."""
+        if len(self.waiters) >= self.port.choose.number("waits"):
+            call.reply("VIP_ERROR_RESOURCE")
+            return
         waiter = Waiter(local, call)
         self.waiters.append(waiter)
         if timeout is not None:
@@ -380,6 +387,8 @@ class Setups:
 
     def _match(self, payload: ConnectPayload) -> Optional[Waiter]:
         """VI-DG 6.7: the client's remote address, host and Discriminator."""
+        if self.port.bad("oldest-wait-matches") and any(waiter.local == payload.remote for waiter in self.waiters):
+            return self.waiters[0]
         for waiter in self.waiters:
             if waiter.local == payload.remote or self.port.bad("accepts-any-discriminator"):
                 return waiter

@@ -38,6 +38,7 @@ class Rev1Vi(Vi):
     delivered: Dict[int, int] = field(default_factory=dict)  # numbers of Messages: when they began
     first_handle: Optional[int] = None
     before: Optional[int] = None  # the remote handle of the connection before
+    early: List[Descriptor] = field(default_factory=list)  # posted before the connection, for a fault
     gone: bool = False  # the peer has taken the connection away
 
     def bind(self, handle: int) -> None:
@@ -48,6 +49,7 @@ class Rev1Vi(Vi):
             self.next_msg_id = 1 if self.port.bad("msg-id-starts-at-one") else 0
         self.expected, self.incoming, self.delivered = 0, None, {}
         self.outstanding, self.waiting = [], []
+        self.early = [one for one in self.queues["recv"] if self.port.bad("early-receives-lost")]
 
     def fail(self, code: Optional[str] = None) -> None:
         """To the Error state."""
@@ -64,6 +66,10 @@ class Rev1Vi(Vi):
             for descriptor in self.queues[queue]:
                 if descriptor.status is None:
                     self.complete(queue, descriptor, [FLUSHED])
+
+    def head(self) -> Optional[Descriptor]:
+        """The first receive Descriptor that is still open."""
+        return next((one for one in self.queues["recv"] if one.status is None and all(one is not e for e in self.early)), None)
 
     @property
     def reliable(self) -> bool:
