@@ -109,6 +109,8 @@ class Result:
     checked: set[str] = field(default_factory=set)
     #: The requirements whose breach failed the case, also when a declared deviation covers them.
     broken: list[str] = field(default_factory=list)
+    #: The requirements of the case that it left open: this run says nothing of them, whatever the verdict.
+    undecided: list[str] = field(default_factory=list)
     #: What the frames of the device of --against broke. They are no verdict: that device is not the judged one.
     far: list[Finding] = field(default_factory=list)
     #: The suite's own host stood still while it waited.
@@ -142,6 +144,7 @@ class Result:
             "errata": self.errata,
             "broken": self.broken,
             "findings": [f.as_json() for f in self.findings],
+            **({"undecided": self.undecided} if self.undecided else {}),
             **({"far": [f.as_json() for f in self.far]} if self.far else {}),
             "virtual_us": self.virtual_us,
             "wall_us": self.wall_us,

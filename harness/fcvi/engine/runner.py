@@ -237,7 +237,7 @@ def run_variant(
             result.reason += _last_given(scenario, protocol.line)
         result.frames, result.log, result.checked = scenario.frames(), scenario.log, scenario.checked
         result.expectations, result.judged, result.far = scenario.expectations, scenario.judged(), scenario.far_findings()
-        result.virtual_us = scenario.now_us
+        result.virtual_us, result.undecided = scenario.now_us, sorted(scenario.undecided)
         scenario.close()
     result.wall_us = (time.monotonic_ns() - started) // 1000
     return result

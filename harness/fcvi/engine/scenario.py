@@ -87,6 +87,8 @@ class Scenario:
         self._at_errors = False  # the case looks at the errors of the calls that it starts now
         self._cancels = False  # the case has ended a process of the device: what is open there is cancelled
         self._levels = levels
+        #: The requirements that the case left open (`leave_open`).
+        self.undecided: set[str] = set()
         self.checked: set[str] = set()  # the requirements that a check named, whatever came of it
         if proof.ACTIVE is not None:
             proof.ACTIVE.begin()
@@ -529,6 +531,12 @@ class Scenario:
         return call
 
     # ---- the end ----
+
+    def leave_open(self, requirement: str, why: str) -> None:
+        """A requirement of the case of which this device shows nothing: it gets no verdict by this run, the others do."""
+        if requirement not in self.undecided:
+            self.undecided.add(requirement)
+            self.step(f"{requirement} is left open: {why}")
 
     def conclude(self) -> None:
         """The case has said all it wants: let the DUT finish, and report what nobody expected."""

@@ -26,11 +26,12 @@ def requirement_verdicts(report: RunReport) -> dict[str, str]:
 
     A failed case fails the requirements its findings name, and those alone when they are among its own: that a case
     named nine others beside the broken one says nothing against them, so they stay inconclusive. A declared deviation
-    lets the case pass; the requirement is broken all the same.
+    lets the case pass; the requirement is broken all the same. One that a case left open is inconclusive.
     """
     seen: dict[str, int] = {}  # the rank of the worst verdict so far
     alike: dict[tuple[int, int], Sequence[str]] = {}  # the results of one case name the same: they are looked at once
     for result in report.results:
+        _see(seen, result.undecided, _RANK[Verdict.INCONCLUSIVE])
         if result.verdict is Verdict.FAIL or result.qualifier == "deviation":
             _see(seen, [ident for ident in result.requirements if ident not in result.broken], _RANK[Verdict.INCONCLUSIVE])
             _see(seen, result.broken, _RANK[Verdict.FAIL])

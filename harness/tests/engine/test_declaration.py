@@ -109,6 +109,14 @@ def test_one_undeclared_breach_beside_a_declared_one_fails() -> None:
     assert requirement_verdicts(report) == {"R-1": "fail", "R-2": "fail"}
 
 
+def test_what_a_case_left_open_has_no_verdict_by_it() -> None:
+    left = a_result("X.1", Verdict.PASS, names=("R-1", "R-2"))
+    left.undecided = ["R-2"]
+    report = a_report(left, a_result("X.2", Verdict.PASS, names=("R-2", "R-3")))
+    assert requirement_verdicts(report) == {"R-1": "pass", "R-2": "inconclusive", "R-3": "pass"}
+    assert left.as_json()["undecided"] == ["R-2"] and "undecided" not in report.results[1].as_json()
+
+
 @pytest.mark.parametrize("verdict", [Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE])
 def test_what_gave_no_verdict_says_nothing_of_a_deviation(verdict: Verdict) -> None:
     report = a_report(a_result("X.1", verdict))
