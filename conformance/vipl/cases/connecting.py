@@ -438,7 +438,8 @@ def remote_attribs(t: Calls) -> None:
     one, other = nodes(t)
     level, on = best_level(one), t.params["write"]
     vi = one.vi(level, EnableRdmaWrite=on)
-    peer = other.vi(level, EnableRdmaWrite=not on, Ptag=other.ptag_new())
+    peer = other.vi(level, EnableRdmaWrite=not on,
+                    Ptag=other.ptag_new() if other.ptag is not None else None)  # fmt: skip
     if t.params["model"] == "server":
         asking, conn = request(vi, other)
         wait = next(c for c in reversed(t.made) if c.method == "VipConnectWait" and c.done and c.returned() == OK)
@@ -557,6 +558,8 @@ def which_vi(t: Calls) -> None:
     """The VI was there before the request, or is made after it, or its attributes are changed after an accept that failed."""
     one, other = nodes(t)
     level, what = best_level(one), t.params["what"]
+    if what == "changed":
+        other.need("VipSetViAttributes")
     early = other.vi(level)
     vi = one.vi(level)
     asking, conn = request(vi, other)

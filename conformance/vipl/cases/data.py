@@ -403,20 +403,24 @@ def across_pages(t: Calls) -> None:
     alive(t, p)
 
 
-@vipl("D11", "A Descriptor that came back", "S6.1-04", variants=levels())
+@vipl("D11", "A Descriptor that came back", "S6.1-04 G5.5-01", variants=levels())
 def came_back(t: Calls) -> None:
-    """The provider writes it no more, whatever goes on on the queue."""
+    """The provider writes it no more, nor its buffer, whatever goes on on the queue."""
     p = pair(t, t.params["level"])
     mine = p.b.node.mem(4096)
-    p.b.recv(p.dst.part(0, 64), at={"mem": mine.mem, "offset": 0})
+    buffer = p.b.node.mem(4096)
+    p.b.recv(buffer.part(0, 64), at={"mem": mine.mem, "offset": 0})
     p.a.send(p.src.part(0, 64))
     p.a.reap("Send")
     got = p.b.reap("Recv")
     if got.code == NOT_DONE:
         t.lack("the message was lost, which is right at this level")
-    mine.write(bytes(range(32)))
+    for mem in (mine, buffer):
+        mem.write(bytes(range(32)))
     for i in range(20):
         transfer(p, 50, i)
+    t.require(buffer.read(0, 32) == bytes(range(32)), "G5.5-01", "the buffer of a Descriptor that came back",
+              buffer.read(0, 32).hex(), "as the case left it")
     t.require(mine.read(0, 32) == bytes(range(32)), "S6.1-04", "a Descriptor that came back", mine.read(0, 32).hex(),
               "as the case left it")
     alive(t, p)
@@ -469,6 +473,7 @@ def sizes(t: Calls) -> None:
 def numbers(t: Calls) -> None:
     """A VI with a tag of its own can be made as often as MaxVI says, or so often as the suite goes."""
     one, _ = nodes(t)
+    one.need("VipCreatePtag")
     most = one.number("MaxVI")
     t.require(most >= 60, "S8.1-01", "MaxVI", most, "60 or more")
     level = best_level(one)
@@ -498,6 +503,7 @@ def numbers(t: Calls) -> None:
 def big_cq(t: Calls) -> None:
     """It can be made, and as many completions as fit the queues lose no entry; more than MaxCQEntries are refused or work."""
     one, other = nodes(t)
+    one.need("VipCreateCQ")
     level = best_level(one, reliable=True)
     code = one.call("VipCreateCQ", EntryCount=1024)
     if code.returned() != OK:

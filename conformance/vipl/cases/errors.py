@@ -7,7 +7,7 @@ from typing import Any, Mapping, Sequence
 
 from fcvi.engine.case import Variant
 
-from conformance.vipl.cases.ending import LOST, heard
+from conformance.vipl.cases.ending import LOST, deaf, heard
 from conformance.vipl.steps.declare import RD, RR, UD, each, levels, vipl
 from conformance.vipl.steps.scenario import Calls
 from conformance.vipl.steps.session import (
@@ -298,6 +298,7 @@ def refused_at_target(t: Calls, p: Pair, number: int, rr: Sequence[str], rows_rr
         p.a.reap("Send", t.settle_us)
         t.wait(t.quiet_us)
         for v in (p.a, p.b):
+            deaf(t, v, "S7.1-01")
             for said in heard(t, v):
                 t.notice("S7.1-01", f"{what}: a callback at an unreliable VI", said.get("code"), "silence", "A19")
             if v.state() == ERROR:
@@ -306,8 +307,16 @@ def refused_at_target(t: Calls, p: Pair, number: int, rr: Sequence[str], rows_rr
                 t.require(v.state() == CONNECTED, "S2.5.1-05", f"{what}: the state", v.state(), CONNECTED)
 
 
+def reports_and_ends(t: Calls, p: Pair, what: str) -> None:
+    """RD and RR: an end whose handler was called, or whose receive came back in error, has ended its Connection."""
+    for v in (p.a, p.b) if p.level != UD else ():
+        if heard(t, v):
+            t.require(v.becomes(ERROR), "S2.3.1-04", f"the state of an end that was told of {what}", v.state(), ERROR)
+        deaf(t, v, "S2.3.1-04")
+
+
 @vipl("X5", "A Send into an empty receive queue",
-      "S2.3.1-03 S2.5.2-03 S2.5.2-08 S2.5.3-02 S2.5.3-03 S2.5.3-05 S7.1-01 G3.8.1-08 G5.2-34",
+      "S2.3.1-03 S2.3.1-04 S2.5.2-03 S2.5.2-08 S2.5.3-02 S2.5.3-03 S2.5.3-05 S7.1-01 G3.8.1-08 G5.2-34",
       errata="A15 A19 A89 A105", variants=levels())  # fmt: skip
 def empty_queue(t: Calls) -> None:
     """UD: dropped. RD: one of the ends learns. RR: the sender's Descriptor tells. A receive posted later is not filled with it."""
@@ -318,6 +327,7 @@ def empty_queue(t: Calls) -> None:
     if p.level == RR:
         later = p.a.send(p.src.part(100, 8))
     refused_at_target(t, p, number, (REMOTE_DESC,), "G5.2-34", "a Send into an empty receive queue")
+    reports_and_ends(t, p, "a Send into an empty receive queue")
     if p.level == RR:
         got = p.a.reap("Send", t.settle_us)
         t.require(got.descriptor == later and not got.good, "S2.5.3-03", "a Send behind the one in error", got, "an error")
@@ -325,6 +335,7 @@ def empty_queue(t: Calls) -> None:
         for said in heard(t, v):
             t.require(said.get("code") in ("VIP_ERROR_RECVQ_EMPTY", LOST), "G3.8.1-08", "the code of a callback", said.get("code"),
                       f"VIP_ERROR_RECVQ_EMPTY or {LOST}")  # fmt: skip
+        deaf(t, v, "G3.8.1-08")
     if p.b.state() == CONNECTED:
         if p.level == UD:  # the message may be on its way, if not unduly long (S 2.5.1)
             t.wait(t.settle_us)
@@ -337,7 +348,7 @@ def empty_queue(t: Calls) -> None:
 
 
 @vipl("X6", "A Send that is too long for its receive",
-      "S2.3.1-03 S2.5.1-05 S2.5.3-02 S6.4.1-05 S6.4.1-06 G2.4-02 G2.4-03 G3.8.1-04 G5.2-15 G5.2-25 G5.2-34",
+      "S2.3.1-03 S2.3.1-04 S2.5.1-05 S2.5.3-02 S6.4.1-05 S6.4.1-06 G2.4-02 G2.4-03 G3.8.1-04 G5.2-15 G5.2-25 G5.2-34",
       errata="A10 A15 A59 A89 A105", variants=each(levels(), "over", {"one": 1, "much": 5000}))  # fmt: skip
 def too_long(t: Calls) -> None:
     """The receive has LENGTH and Length 0; nothing is written past its segments; those before it stay good, none comes after it."""
@@ -370,6 +381,7 @@ def too_long(t: Calls) -> None:
         t.require(seen == b"\xc3" * size, "S2.3.1-03", "bytes outside of a receive that is too short", "changed", "as before")
     if p.level != UD:
         t.require(p.b.becomes(ERROR), "G2.4-02" if p.level == RD else "S2.5.3-05", "the receiver's state", p.b.state(), ERROR)
+        t.require(p.b.becomes(ERROR), "S2.3.1-04", "the state of the end whose receive is too short", p.b.state(), ERROR)
         for one in rest:
             later = p.b.reap("Recv")
             t.require(later.descriptor == one and bool(later.errors), "G2.4-03", "a receive behind the one in error", later,
@@ -508,6 +520,7 @@ def write_forbidden(t: Calls) -> None:
         for said in heard(t, v):
             t.require(said.get("code") in ("VIP_ERROR_RDMAW_PROT", LOST), "G3.8.1-10", "the code of a callback", said.get("code"),
                       f"VIP_ERROR_RDMAW_PROT or {LOST}")  # fmt: skip
+        deaf(t, v, "G3.8.1-10")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
@@ -541,11 +554,12 @@ def write_immediate_forbidden(t: Calls) -> None:
         for said in heard(t, v):
             t.require(said.get("code") in ("VIP_ERROR_RDMAW_PROT", LOST), "G3.8.1-10", "the code of a callback", said.get("code"),
                       LOST)
+        deaf(t, v, "G3.8.1-10")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
 @vipl("X16", "An RDMA Write with Immediate Data into an empty receive queue",
-      "S2.3.2-05 S2.5.2-03 S2.5.3-02 G3.8.1-08 G5.2-34", errata="A15 A19 A89", variants=levels())  # fmt: skip
+      "S2.3.1-04 S2.3.2-05 S2.5.2-03 S2.5.3-02 G3.8.1-08 G5.2-34", errata="A15 A19 A89", variants=levels())  # fmt: skip
 def write_immediate_empty(t: Calls) -> None:
     """As a Send into an empty receive queue, by level."""
     p = pair(t, t.params["level"])
@@ -553,9 +567,11 @@ def write_immediate_empty(t: Calls) -> None:
     number = p.a.rdma("write", p.dst.remote(), p.src.part(0, 64), immediate=5)
     refused_at_target(t, p, number, (REMOTE_DESC,), "S2.3.2-05 G5.2-34",
                       "an RDMA Write with Immediate Data that finds no receive")
+    reports_and_ends(t, p, "an RDMA Write with Immediate Data that finds no receive")
     for said in heard(t, p.b):
         t.require(said.get("code") in ("VIP_ERROR_RECVQ_EMPTY", LOST), "G3.8.1-08", "the code of a callback", said.get("code"),
                   "VIP_ERROR_RECVQ_EMPTY")  # fmt: skip
+    deaf(t, p.b, "G3.8.1-08")
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
@@ -579,51 +595,8 @@ def read_forbidden(t: Calls) -> None:
     t.wait(t.quiet_us // 2)
     for said in heard(t, p.b):
         t.require(said.get("code") in ("VIP_ERROR_RDMAR_PROT", LOST), "G3.8.1-13", "the code of a callback", said.get("code"), LOST)
+    deaf(t, p.b, "G3.8.1-13")
     del region
-    alive(t, pair(t, p.level, ends=(t.a, t.b)))
-
-
-@vipl("X22", "Descriptors in the wrong place",
-      "S2.2-01 S3.2.2.1-05 G3.8.1-05 G6.3.1-01", errata="A20 A98 A99",
-      variants=each(each(levels((RD,)), "queue", {"send": "Send", "recv": "Recv"}), "how",
-                    {h: h for h in ("misaligned", "unregistered", "foreign-tag")}))  # fmt: skip
-def wrong_place(t: Calls) -> None:
-    """A misaligned Descriptor, one in memory that is not registered, one under another tag: told, and not taken for a good one."""
-    p = pair(t, t.params["level"])
-    queue, how = t.params["queue"], t.params["how"]
-    vi, data = p.a, p.src if queue == "Send" else p.back
-    mem = vi.node.mem(16384, ptag=vi.node.ptag_new() if how == "foreign-tag" else None)
-    offset = 72 if how == "misaligned" else 64
-    raw(mem, offset, length=16, data=[(data.va, data.handle, 16)])
-    p.b.recv(p.dst.part(0, 64))
-    params: dict[str, Any] = {"mem": mem.mem, "offset": offset}
-    if how == "unregistered":
-        vi.node.code("VipDeregisterMem", mem=mem.mem)
-    posted = vi.node.call(f"VipPost{queue}Raw", vi=vi.vi, **params)
-    code = posted.returned()
-    if code != OK:
-        t.codes(f"G3.5.{1 if queue == 'Send' else 4}-02", f"the post of a Descriptor that is {how}", code, OK,
-                {"VIP_INVALID_PARAMETER": "A99"})
-        alive(t, pair(t, p.level, ends=(t.a, t.b)))
-        return
-    if queue == "Recv":
-        p.b.send(p.dst.part(100, 16))
-    t.until(lambda: bool(heard(t, vi)), t.quiet_us)
-    got = vi.reap(queue, t.quiet_us)
-    row = {"foreign-tag": "S3.2.2.1-05", "unregistered": "S2.2-01"}.get(how, "G3.8.1-05")
-    if got.good:
-        t.require(False, row, f"a Descriptor that is {how}", "processed normally", "an error",
-                  **({"erratum": "A98"} if how == "misaligned" else {}))
-    elif got.ptr is not None and not heard(t, vi):
-        t.notice(row, f"a Descriptor that is {how}", got, "VIP_ERROR_POST_DESC", "A98")
-    told = got.ptr is not None or bool(heard(t, vi)) or t.until(lambda: bool(heard(t, vi)) or vi.done(queue).ptr is not None,
-                                                                t.async_us)
-    t.require(told, "G3.8.1-05", f"a Descriptor that is {how}", "never told of", "VIP_ERROR_POST_DESC")
-    for said in heard(t, vi):
-        t.require("_RDMA" not in str(said.get("code")), "G3.8.1-05", f"the code for a Descriptor that is {how}", said.get("code"),
-                  "VIP_ERROR_POST_DESC")
-    if any(h.get("code") == "VIP_ERROR_POST_DESC" for h in heard(t, vi)):
-        t.require(vi.becomes(ERROR), "G6.3.1-01", "the state afterwards", vi.state(), ERROR)
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
@@ -680,7 +653,8 @@ def deregistered_under(t: Calls) -> None:
         t.notice("S3.2.1-09", "a message for memory that is gone", got, "an error", "A96")
     else:
         told = got.ptr is not None or bool(heard(t, p.b)) or p.b.becomes(ERROR)
-        t.require(told, "S3.2.1-09", "a message for memory that is gone", "silence", "an error")
+        deaf(t, p.b, "G3.8.1-14")
+        t.require(told or deaf(t, p.b, "S3.2.1-09"), "S3.2.1-09", "a message for memory that is gone", "silence", "an error")
         if t.params["what"] == "buffer":  # its Descriptor is there
             got = p.b.reap("Recv") if got.ptr is None else got
             t.require(got.descriptor == number and bool(got.errors), "S3.2.1-09", "the receive", got, PROTECTION)
@@ -731,6 +705,7 @@ def by_callback(t: Calls) -> None:
     if p.level == RD:
         t.require(p.a.becomes(ERROR), "S7.2-01", "the state when its Descriptor has an error", p.a.state(), ERROR)
     t.wait(t.quiet_us)
+    deaf(t, p.a, "S7.1-01")
     for said in heard(t, p.a):
         if p.level == UD:
             t.notice("S7.1-01", "a callback for a local error at UD", said.get("code"), "silence", "A19")

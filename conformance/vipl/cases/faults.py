@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.vipl.cases.connecting import ask, ended
-from conformance.vipl.cases.ending import LOST, heard
+from conformance.vipl.cases.ending import LOST, deaf, heard
 from conformance.vipl.cases.errors import told_anywhere
 from conformance.vipl.cases.peers import meet, outcome
 from conformance.vipl.steps.declare import LEVELS, RD, RR, UD, each, levels, vipl
@@ -163,6 +163,7 @@ def written(t: Calls, fault: str, level: str, immediate: bool) -> None:
         else:
             initiator(t, p, numbers, fault)
     row = "G3.8.1-12" if fault == "lose" else "G3.8.1-11"
+    deaf(t, p.b, row)
     for said in heard(t, p.b) if level != UD else ():
         t.require(said.get("code") in _OF_WRITES, row, "the code of a callback at the target", said.get("code"),
                   " or ".join(_OF_WRITES))  # fmt: skip

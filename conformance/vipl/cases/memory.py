@@ -45,7 +45,7 @@ def destroy_ptag(t: Calls) -> None:
 def retagged(t: Calls, node: Node, first: int, vi: Vi | None, mem: Mem | None) -> int:
     """The VI or the region gets another tag, which is given. The first one is nobody's then, and can be destroyed."""
     call = "VipSetViAttributes" if vi else "VipSetMemAttributes"
-    if call in (node.call("layout").result().get("missing") or []):
+    if call in node.missing:
         t.lack(f"the provider has no {call}")
     tag = node.ptag_new()
     if vi:
@@ -126,7 +126,7 @@ def mismatched(t: Calls) -> None:
     one, far = nodes(t)
     mine, other = one.mem(8192), one.mem(8192)
     rows = {"VipDeregisterMem": "G3.4.4-02", "VipQueryMem": "G3.7.5-01", "VipSetMemAttributes": "G3.7.4-02"}
-    missing = one.call("layout").result().get("missing") or []
+    missing = one.missing
     for method, row in rows.items():
         if method in missing:
             continue
@@ -225,6 +225,7 @@ def thrice(t: Calls) -> None:
 def tags(t: Calls) -> None:
     """Ten tags are all different; the same tag at VI and region works, another does not, whatever the other end's is."""
     one, other = nodes(t)
+    one.need("VipCreatePtag")
     level, op = need_level(one, t.params["level"]), t.params["op"]
     made = [one.call("VipCreatePtag") for _ in range(10)]
     values = [c.result().get("value") for c in made if c.returned() == OK]
@@ -418,8 +419,7 @@ def after_deregistration(t: Calls) -> None:
 def changed(t: Calls) -> None:
     """After VipSetMemAttributes and VipSetViAttributes access works or fails by what is set now."""
     one, other = nodes(t)
-    if "VipSetMemAttributes" in (one.call("layout").result().get("missing") or []):
-        t.lack("the provider has no VipSetMemAttributes")
+    one.need("VipSetMemAttributes")
     level = need_level(one, t.params["level"])
     p = pair(t, level, ends=(one, other))
     region = other.mem(4096, write=False, read=False, fill="5a")
@@ -477,8 +477,7 @@ def enables_changed(t: Calls) -> None:
     one, other = nodes(t)
     whose, op, now = t.params["whose"], t.params["op"], t.params["now"]
     call, row = ("VipSetMemAttributes", "G3.7.4-01") if whose == "region" else ("VipSetViAttributes", "G3.7.2-04")
-    if call in (other.call("layout").result().get("missing") or []):
-        t.lack(f"the provider has no {call}")
+    other.need(call)
     level = best_level(one, reliable=True)
     if op == "read":
         level = next((name for name in (RD, RR) if name in (one.attribs.get("RDMAReadSupport") or [])), level)

@@ -15,7 +15,7 @@ _FAR = 16  # links
 
 def service(t: Calls, node: Node) -> None:
     """The Name Service initialised by default, or no verdict."""
-    if "VipNSInit" in (node.call("layout").result().get("missing") or []):
+    if "VipNSInit" in node.missing:
         t.lack("the provider has no Name Service")
     code = node.code("VipNSInit")
     if code != OK:
@@ -39,7 +39,7 @@ def a_name(t: Calls, node: Node, of: Node) -> str:
 def init(t: Calls) -> None:
     """Once by default; not twice; again after a shutdown; no shutdown without it; each NIC for itself. NULL is no NIC."""
     one, other = nodes(t)
-    if "VipNSInit" in (one.call("layout").result().get("missing") or []):
+    if "VipNSInit" in one.missing:
         t.lack("the provider has no Name Service")
     t.codes("G3.9.4-01", "VipNSShutdown without VipNSInit", one.code("VipNSShutdown"), NS)
     service(t, one)
@@ -57,11 +57,27 @@ def init(t: Calls) -> None:
     alive(t)
 
 
+@vipl("C49", "A NIC that is closed without VipNSShutdown", "G3.1.2-02 G3.9.4-02")
+def closed_without_shutdown(t: Calls) -> None:
+    """Its resources go with it (G 3.1.2): the Name Service can be initialised again, perhaps behind a VipNSShutdown of what was
+    left."""
+    one = Node(t, t.ends[0])
+    service(t, one)
+    t.codes("G3.1.2-02", "VipCloseNic without VipNSShutdown", one.code("VipCloseNic"), OK)
+    again = Node(t, t.ends[0])
+    codes = [again.code("VipNSInit")]
+    if codes == [NS]:
+        codes += [again.code("VipNSShutdown"), again.code("VipNSInit")]
+    t.require(codes in ([OK], [NS, OK, OK]), "G3.9.4-02", "VipNSInit of a NIC that was closed without VipNSShutdown", codes, OK)
+    t.codes("G3.9.4-02", "VipNSShutdown", again.code("VipNSShutdown"), OK)
+    alive(t)
+
+
 @vipl("C46", "VipNSGetHostByName", "G3.9.2-01 G3.9.2-02 G3.9.2-03 G3.9.2-04 G3.9.2-05", errata="A113")
 def by_name(t: Calls) -> None:
     """A name in any case gives the address that connects; unknown names, later indices and an absent service do not."""
     one, other = nodes(t)
-    if "VipNSInit" in (one.call("layout").result().get("missing") or []):
+    if "VipNSInit" in one.missing:
         t.lack("the provider has no Name Service")
     t.codes("G3.9.2-04", "VipNSGetHostByName before VipNSInit", one.code("VipNSGetHostByName", Name="anybody"), NS)
     service(t, one)
@@ -136,7 +152,7 @@ def discovery(t: Calls) -> None:
     Two NICs of one agent are of one node, and no text says that a node lists itself (A111)."""
     one, other = nodes(t)
     call = "VipQuerySystemManagementInfo"
-    if call in (one.call("layout").result().get("missing") or []):
+    if call in one.missing:
         t.lack(f"the provider has no {call}")
     near: dict[str, Any] = {"InfoType": "VIP_SMI_AUTODISCOVERY", "NumberOfHops": 1}
     far = {**near, "NumberOfHops": _FAR}  # a switch makes two links of one (G 3.7.6), and nobody says what is between the ends

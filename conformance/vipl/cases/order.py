@@ -218,10 +218,12 @@ def many(t: Calls) -> None:
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
 
 
-@vipl("O7", "Behind an RDMA Read that fails", "S6.3.1.1-08 S6.3.1.1-10", errata="A61", applies="rdma_read",
+@vipl("O7", "Behind an RDMA Read that fails", "S6.3.1.1-07 S6.3.1.1-08 S6.3.1.1-09 S6.3.1.1-10", errata="A61",
+      applies="rdma_read",
       variants=each(levels((RD, RR)), "then", {"send": "send", "write": "write", "immediate": "immediate"}))  # fmt: skip
 def failing_read(t: Calls) -> None:
-    """RR: what stands behind it has no effect at the other end. RD: it may, or may not."""
+    """RR: what stands behind it has no effect at the other end. RD: it may, or may not: a Send that is received is whole, and a
+    Write changes its target alone."""
     p = pair(t, t.params["level"])
     need_read(p.a.node, p.level)
     remote, _ = forbidden(t, p, "region-off", True)
@@ -244,7 +246,20 @@ def failing_read(t: Calls) -> None:
                   f"a receive behind a failed Read and a {then}", head,
                   "is not consumed")  # fmt: skip
         t.require(p.dst.wrong(6, 0, 4096) == 0, "S6.3.1.1-10", "memory behind a failed Read", "changed", "as before")
+    else:
+        _passed(t, p, then)
     alive(t, pair(t, p.level, ends=(t.a, t.b)))
+
+
+def _passed(t: Calls, p: Pair, then: str) -> None:
+    """RD: what may have passed a Read that failed."""
+    head = p.b.done("Recv")
+    row, at = ("S6.3.1.1-07", 30000) if then == "send" else ("S6.3.1.1-09", 0)
+    whole = then != "write" and head.length == 64 and p.dst.read(at, 64) == b"\x77" * 64
+    t.require(not head.good or whole, row, f"the receive behind a failed Read and a {then}", head,
+              "whole, or in error, or none")  # fmt: skip
+    target = 0 if then == "send" else 64
+    t.require(p.dst.wrong(6 + target, target, 4096 - target) == 0, row, "memory beside the target", "changed", "as before")
 
 
 @vipl("O8", "Success at Reliable Reception", "S2.5.3-01 S2.5.3-03", variants=levels((RR,)))
@@ -465,7 +480,7 @@ def four_threads(t: Calls) -> None:
 def handlers(t: Calls) -> None:
     """Handlers that register the next one, with posts from another thread: none is lost and none comes twice."""
     p = threadsafe(t, safe=False)
-    has_notify(t, p.a.node)
+    has_notify(p.a.node)
     count = room(p, 40)
     for i in range(count):
         p.a.recv(p.back.part(64 * (i % 64), 32))

@@ -99,7 +99,7 @@ def _ended(t: Calls, one: Node, other: Node) -> None:
         t.require(vi.state() == IDLE, row, f"the state of a VI whose request has ended by {ends}", vi.state(), IDLE)
 
 
-@vipl("C27", "PeerDone and PeerWait without a request", "G3.3.7-05", errata="A32", applies="peer_to_peer")
+@vipl("C27", "PeerDone and PeerWait without a request", "G3.3.5-06 G3.3.7-05", errata="A32 A74", applies="peer_to_peer")
 def peer_state(t: Calls) -> None:
     """VIP_INVALID_STATE before any request; the first call after the outcome tells it, the next VIP_INVALID_STATE."""
     one, other = nodes(t)
@@ -113,7 +113,21 @@ def peer_state(t: Calls) -> None:
     code = outcome(t, vi, "G3.3.7-05", 5 * t.settle_us)
     t.codes("G3.3.7-05", "the first VipConnectPeerDone after the outcome", code, OK)
     t.codes("G3.3.7-05", "the second one", vi.code("VipConnectPeerDone"), STATE, {OK: "A32"})
+    taken_back(t, one, other)
     alive(t)
+
+
+def taken_back(t: Calls, one: Node, other: Node) -> None:
+    """VipDisconnect of a VI whose request waits: it is in Pending no more, so that Done and Wait are refused. How the request ended
+    may be told instead (A32, A74)."""
+    for method in ("VipConnectPeerDone", "VipConnectPeerWait"):
+        vi = one.vi(best_level(one))
+        meet(vi, other)
+        t.codes("G3.3.5-06", "VipDisconnect of a VI whose request waits", vi.disconnect(), OK)
+        once = (TIMEOUT, NO_MATCH, "VIP_REJECT", "VIP_ERROR_RESOURCE")
+        for erratum in ("A74", "A32"):
+            code = ended(t, one.start(method, vi=vi.vi), "G3.3.7-05", t.settle_us)
+            t.codes("G3.3.7-05", f"{method} behind VipDisconnect", code, STATE, dict.fromkeys(once, erratum))
 
 
 @vipl("C28", "Peers that do not fit", "S2.5-04 S5.2-02 G3.3.7-04", errata="A34 A68 A91", applies="peer_to_peer",

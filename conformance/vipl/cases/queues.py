@@ -17,12 +17,9 @@ from conformance.vipl.steps.session import (
 QUEUES = [Variant("send", {"queue": "Send"}), Variant("recv", {"queue": "Recv"})]
 
 
-def has_notify(t: Calls, node: Node, *calls: str) -> None:
+def has_notify(node: Node, *calls: str) -> None:
     """End the case where the provider has no Notify calls."""
-    missing = node.call("layout").result().get("missing") or []
-    gone = [c for c in calls or ("VipSendNotify", "VipRecvNotify") if c in missing]
-    if gone:
-        t.lack(f"the provider has no {gone[0]}")
+    node.need(*calls or ("VipSendNotify", "VipRecvNotify"))
 
 
 def by_context(t: Calls, context: int) -> list[dict[str, Any]]:
@@ -55,7 +52,7 @@ def empty(t: Calls) -> None:
         if what.endswith("not"):
             (vi.recv if queue == "Send" else vi.send)(one.mem(64).part())
         if call == "Notify":
-            has_notify(t, one, f"Vip{queue}Notify")
+            has_notify(one, f"Vip{queue}Notify")
             t.codes(row, f"Vip{queue}Notify on {what}", notify(vi, queue, 5), DESC_ERROR)
             t.wait(t.quiet_us)
             t.require(not by_context(t, 5), row, "its handler", by_context(t, 5), "not called")
@@ -182,7 +179,7 @@ def wait_with_cq(t: Calls) -> None:
     queue, call = t.params["queue"], t.params["call"]
     row = {"SendWait": "G3.5.3-04", "RecvWait": "G3.5.6-03", "SendNotify": "G3.5.9-06", "RecvNotify": "G3.5.10-04"}[queue + call]
     if call == "Notify":
-        has_notify(t, one)
+        has_notify(one)
     cq = one.cq(8)
     vi = one.vi(best_level(one), send_cq=cq if queue == "Send" else None, recv_cq=cq if queue == "Recv" else None)
     mem = one.mem(64)
@@ -235,17 +232,16 @@ def cq_calls(t: Calls) -> None:
         t.require(got.good and got.descriptor == number, "S6.4.2-01", "the receive behind its entry", got, "success")
     gone = one.cq(4)
     one.code("VipDestroyCQ", cq=gone)
-    missing = one.call("layout").result().get("missing") or []
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("VipCQDone", {}, "G3.5.7-05"), ("VipCQWait", {"Timeout": 10_000}, "G3.5.7-05"),
         ("VipResizeCQ", {"EntryCount": 4}, "G3.5.7-05"),
         ("VipDestroyCQ", {}, "G3.5.7-05"), ("VipCQNotify", {"Context": 3}, "G3.5.11-04"),
     ]  # fmt: skip
     for method, params, row in calls:
-        if method not in missing:
+        if method not in one.missing:
             null(one, row, "cq", method, **params)
             stale(t, row, method, one.code(method, cq=gone, **params))
-    if "VipCQNotify" not in missing:
+    if "VipCQNotify" not in one.missing:
         t.codes("G3.5.11-04", "VipCQNotify with NULL as handler", one.code("VipCQNotify", cq=cq, Handler=False), BAD)
     _without_limit(t, one, cq, vi, peer, mem, back)
     alive(t)
@@ -398,8 +394,7 @@ def resize(t: Calls) -> None:
     There may be no room to grow, but the size that a CQ has needs none.
     """
     one, other = nodes(t)
-    if "VipResizeCQ" in (one.call("layout").result().get("missing") or []):
-        t.lack("the provider has no VipResizeCQ")
+    one.need("VipResizeCQ")
     level, cq = best_level(one), one.cq(16)
     vi, peer, mem, back = one.vi(level, recv_cq=cq), other.vi(level), one.mem(4096), other.mem(4096)
     connect(vi, peer)
@@ -503,7 +498,7 @@ def full_cq(t: Calls) -> None:
 def notify_done(t: Calls) -> None:
     """The Descriptor is taken off and the handler is called with it, once; Done afterwards does not give it. NULL is refused."""
     p = pair(t)
-    has_notify(t, p.a.node)
+    has_notify(p.a.node)
     queue = t.params["queue"]
     row = "G3.5.9-01" if queue == "Send" else "G3.5.10-01"
     code = notify(p.a, queue, 1, Handler=False)
@@ -537,7 +532,7 @@ def notify_done(t: Calls) -> None:
 def notify_later(t: Calls) -> None:
     """The handler runs when the Descriptor completes, and not before: by a message, by a flush, by an RDMA Read."""
     p = pair(t)
-    has_notify(t, p.a.node)
+    has_notify(p.a.node)
     how = t.params["how"]
     if how == "read":
         need_read(p.a.node, p.level)
@@ -567,7 +562,7 @@ def notify_later(t: Calls) -> None:
 def notify_several(t: Calls) -> None:
     """Three registrations and three completions: in order, each once; one registration and two completions: one call."""
     p = pair(t)
-    has_notify(t, p.a.node)
+    has_notify(p.a.node)
     queue = t.params["queue"]
     row = "G3.5.9-04" if queue == "Send" else "G3.5.10-02"
     numbers: list[int] = []
@@ -599,7 +594,7 @@ def notify_several(t: Calls) -> None:
 def notify_empty(t: Calls) -> None:
     """Two registrations and one receive: the first handler gets it, the second NULL."""
     p = pair(t)
-    has_notify(t, p.a.node)
+    has_notify(p.a.node)
     t.codes("G3.5.10-03", "VipRecvNotify of an empty queue", notify(p.a, "Recv", 3), DESC_ERROR)
     t.codes("G3.5.9-07", "VipSendNotify of an empty queue", notify(p.a, "Send", 3), DESC_ERROR)
     number = p.a.recv(p.back.part(0, 32))
@@ -634,7 +629,7 @@ def notify_empty(t: Calls) -> None:
 def notify_destroyed(t: Calls) -> None:
     """Nothing is called after VipDestroyVi or VipDestroyCQ has returned."""
     one, other = nodes(t)
-    has_notify(t, one, "VipRecvNotify", "VipCQNotify")
+    has_notify(one, "VipRecvNotify", "VipCQNotify")
     if t.params["what"] == "cq":
         cq = one.cq(8)
         t.codes("G3.5.11-03", "VipCQNotify", one.code("VipCQNotify", cq=cq, Context=4), OK)
@@ -663,7 +658,7 @@ def cq_notify(t: Calls) -> None:
     """The handler gets VI and queue of the oldest entry, or of the next; one registration, one entry, the first registration the
     first; the Descriptor stays."""
     one, other = nodes(t)
-    has_notify(t, one, "VipCQNotify")
+    has_notify(one, "VipCQNotify")
     level, cq = best_level(one), one.cq(8)
     if t.params["when"] == "oldest":
         _notified_of_the_oldest(t, one, other, level, cq)
@@ -727,7 +722,7 @@ def _notified_of_the_oldest(t: Calls, one: Node, other: Node, level: str, cq: in
 def notify_threads(t: Calls) -> None:
     """One thread a queue serves its handlers, other than the callers': a notice where it is not so."""
     p = pair(t)
-    has_notify(t, p.a.node)
+    has_notify(p.a.node)
     for context in (1, 2):
         p.a.recv(p.back.part(0, 32))
         notify(p.a, "Recv", context)

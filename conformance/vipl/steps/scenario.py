@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, NoReturn, Optional
 
 from fcvi.engine import proof
-from fcvi.engine.calls_scenario import CallScenario
+from fcvi.engine.calls_scenario import CallScenario, End
 from fcvi.engine.scenario import FAILING_LEVELS, Failed, Inconclusive, Seen
 from fcvi.engine.upper_tester import Call
 
@@ -30,6 +30,7 @@ class Calls(CallScenario):
 
     def __init__(self, *of_the_run: Any) -> None:
         self.made: list[Call] = []
+        self._missing: dict[int, frozenset[str]] = {}
         super().__init__(*of_the_run)
         self.a: Any = None  # the nodes of both ends, when they are opened
         self.b: Any = None
@@ -92,6 +93,20 @@ class Calls(CallScenario):
             self.report(row, f"{what}: {code}", code, wanted, erratum=other[code])
             return True
         return self.require(code in wanted.split(), row, f"{what}: {code}", code, " or ".join(wanted.split()))
+
+    def leave_open(self, requirement: str, why: str) -> None:
+        super().leave_open(_full(requirement), why)
+
+    # ---- the library ----
+
+    def missing(self, end: End) -> frozenset[str]:
+        """The names that the library of an end does not have: calls of a later phase (G 2.2), and what its header lacks."""
+        if end.number not in self._missing:
+            with self.looking_at_errors():
+                told = end.call("layout")
+            names = told.reply.result.get("missing") if told.reply.error is None else None
+            self._missing[end.number] = frozenset(map(str, names or ()))
+        return self._missing[end.number]
 
     # ---- handles ----
 
@@ -225,12 +240,7 @@ class Calls(CallScenario):
     @property
     def has_descriptor_error(self) -> bool:
         """Whether the provider's header has VIP_DESCRIPTOR_ERROR (A04)."""
-        if self._has_error is None:
-            asked = self.ends[0].call("layout")
-            self._has_error = "VIP_DESCRIPTOR_ERROR" not in (asked.result().get("missing") or [])
-        return self._has_error
-
-    _has_error: Optional[bool] = None
+        return "VIP_DESCRIPTOR_ERROR" not in self.missing(self.ends[0])
 
 
 def _full(requirement: str) -> str:

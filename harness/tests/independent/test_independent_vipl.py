@@ -22,8 +22,9 @@ from fcvi.engine.attachment import Dut
 from fcvi.engine.catalogue import load_requirements
 from fcvi.engine.pixit import pixit_for
 from fcvi.engine.protocol import judging_by, put_in_force
-from fcvi.engine.results import Result
+from fcvi.engine.results import Result, RunReport
 from fcvi.engine.select import select
+from fcvi.report.json_report import requirement_verdicts
 
 from ..conftest import FCVI, ROOT
 from .provider.clock import VirtualClock
@@ -96,6 +97,21 @@ def test_it_passes_the_book() -> None:
 def test_no_choice_that_the_texts_permit_is_failed(variant: str, shares: int) -> None:
     results = run(variant, SAMPLE, share=slice(sorted(VARIANTS).index(variant) % shares, None, shares))
     assert wrong(results) == {} and passed(results) > 20 // shares
+
+
+#: What only a handler shows, which a library without VipErrorCallback does not have.
+BY_HANDLER = {f"VIPL-{row}" for row in ("G3.3.5-04", "G3.8.1-07", "G3.8.1-08", "G3.8.1-10", "G6.2-01", "S2.3.1-04")}
+
+
+def test_a_library_of_the_first_phase_is_judged_by_what_it_has() -> None:
+    """Without tags and handlers most of the book is decided, nothing fails, and what a handler alone shows is left open."""
+    results = run("early", "VIPL.*")
+    assert wrong(results) == {} and passed(results) >= 200
+    reasons = {r.reason for r in results if r.verdict.value == "inconclusive"}
+    assert {reason for reason in reasons if not reason.startswith("the provider has ")} == {"it needs two processes: --agent2"}
+    decided = requirement_verdicts(RunReport("0", "0" * 64, "", "", "", {}, {}, 1, results))
+    assert BY_HANDLER <= {row for row in decided if decided[row] == "inconclusive"}
+    assert sum(verdict == "pass" for verdict in decided.values()) >= 200
 
 
 @pytest.mark.parametrize("name", FAULTS)

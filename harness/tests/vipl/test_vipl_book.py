@@ -20,7 +20,7 @@ pytestmark = pytest.mark.early
 
 AGENT = os.environ.get("FCVI_AGENT", str(ROOT / "build/fcvi-agent"))
 #: What needs two processes on one node.
-OPEN = {f"VIPL.{name}" for name in ("P3/send", "P3/recv", "P3/end")}
+OPEN = {f"VIPL.P3/{name}" for name in ("send", "recv", "end", "write", "read")}
 SHARDS = 6  # most of a run is waiting: for silence, and for timers
 
 

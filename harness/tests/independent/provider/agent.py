@@ -15,6 +15,7 @@ from . import names
 from .connecting import Address, Conn, Connecting
 from .memory import PAGE, Block
 from .objects import Attributes, Cq, ErrorReport, Nic, Ptag, Queue, Thing, Vi
+from .phases import LACKING
 from .threads import Steps, Thread, Threads
 from .transfer import CONTROL, SEGMENT, Transfer
 from .variants import Choices
@@ -201,6 +202,8 @@ class Agent:
         return found
 
     def _ptag(self, nic: Nic, params: Json, name: str) -> Optional[Ptag]:
+        if self.choices.phase == "Early Adopter":
+            return nic.untagged
         if name in params:
             tag: Optional[Ptag] = self._at("ptag", params[name])
             return tag
@@ -472,7 +475,7 @@ class Agent:
         entries, most = p["EntryCount"], self.choices.entries
         cq: Cq = self._live("cq", p)
         code = c.OK if 0 < entries <= most else c.RESOURCE if entries else c.PARAMETER
-        too_few = len(cq.entries) > entries and self.choices.cq_exact
+        too_few = len(cq.entries) > entries and self.choices.cq_overrun != "none"
         if code == c.OK and (too_few or entries > cq.room and not self.choices.cq_grows):
             code = c.RESOURCE
         cq.room = entries if code == c.OK else cq.room
@@ -701,7 +704,8 @@ class Agent:
                 ("ImmediateData", [20, 4]), ("Length", [24, 4]), ("Status", [28, 4]))
         }
         return {
-            "sizes": c.SIZES, "members": members, "constants": c.CONSTANTS, "missing": [], "pagesize": PAGE, "processors": 1,
+            "sizes": c.SIZES, "members": members, "constants": c.CONSTANTS, "missing": sorted(LACKING[self.choices.phase]),
+            "pagesize": PAGE, "processors": 1,
         }  # fmt: skip
 
     def do_agent_devices(self, p: Json) -> Json:

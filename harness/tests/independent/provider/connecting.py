@@ -318,8 +318,9 @@ class Connecting:
 
     def disconnect(self, vi: Vi) -> str:
         """VipDisconnect, which also takes a setup back."""
+        waits = any(peer.vi is vi for peer in self._pool)
         self._pool = [peer for peer in self._pool if peer.vi is not vi]
-        vi.outcome = None
+        vi.outcome = self.world.choices.cut_off if waits and self.world.choices.cut_off != c.STATE else None
         self.transfer.disconnect(vi)
         return c.OK
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from . import codes as c
+from . import faults_beyond as beyond
 from . import faults_kept as kept
 from . import faults_told as told
 from .agent import Agent, Json
@@ -496,4 +497,28 @@ FAULTS: dict[str, Fault] = {
     "late-peer-stays": Fault("G3.3.6-04", "VIPL.C26/alone", told.late_peer_stays),
     "disconnected-peer-stays": Fault("G3.3.5-06", "VIPL.C26/alone", told.disconnected_peer_stays),
     "destroyed-with-sends": Fault("G3.2.2-01", "VIPL.C10/rd", told.destroyed_with_sends),
+    "overrun-loses-descriptors": Fault("S6.4.1-04", "VIPL.Q6", beyond.overrun_loses_descriptors),
+    "overrun-names-another": Fault("S6.4.1-04", "VIPL.Q6", beyond.overrun_names_another),
+    "overrun-repeats": Fault("S6.4.1-04", "VIPL.Q6", beyond.overrun_repeats),
+    "overrun-stops-the-cq": Fault("G3.6.1-02", "VIPL.Q6", beyond.overrun_stops_the_cq),
+    "overrun-stops-every-cq": Fault("S3.4-03", "VIPL.Q6", beyond.overrun_stops_every_cq),
+    "taken-comes-again": Fault("G3.5.7-04", "VIPL.Q7/*", beyond.taken_comes_again),
+    "notified-and-done": Fault("G3.5.12-02", "VIPL.N8/*", beyond.notified_and_done),
+    "notified-is-lost": Fault("G3.5.12-02", "VIPL.N8/*", beyond.notified_is_lost),
+    "next-is-followed": Fault("G3.8.1-06", "VIPL.X27/rd-recv", beyond.next_is_followed),
+    "next-is-sent": Fault("G3.8.1-06", "VIPL.X27/rd-send", beyond.next_is_sent, "late"),
+    "next-stops": Fault("G3.8.1-06", "VIPL.X27/rd-recv", beyond.next_stops),
+    "any-handle": Fault("S6.1-03", "VIPL.X22/*-other-handle", beyond.any_handle),
+    "any-handle-behind": Fault("S3.2.1-01", "VIPL.X22/*-behind", beyond.any_handle),
+    "tail-unchecked": Fault("S3.2.1-01", "VIPL.X22/rd-send-runs-out", beyond.tail_unchecked, "long-descriptors"),
+    "loss-stops-sends": Fault("S2.5.1-02", "VIPL.X28/*", beyond.loss_stops_sends),
+    "reports-and-stays": Fault("S2.3.1-04", "VIPL.X5/rd,VIPL.X16/rd", beyond.reports_and_stays),
+    "short-and-stays": Fault("S2.3.1-04", "VIPL.X6/rd-one", beyond.short_and_stays),
+    "passing-send-is-cut": Fault("S6.3.1.1-07", "VIPL.O7/rd-send", beyond.passing_send_is_cut, "reads-last"),
+    "passing-write-is-longer": Fault("S6.3.1.1-09", "VIPL.O7/rd-write", beyond.passing_write_is_longer, "reads-last"),
+    "rdma-reaches-another-process": Fault("G5.3-03", "VIPL.P3/write,VIPL.P3/read", _reaches_all),
+    "buffer-written-again": Fault("G5.5-01", "VIPL.D11/*", beyond.buffer_written_again),
+    "service-stays": Fault("G3.9.4-02", "VIPL.C49", beyond.service_stays),
+    "needs-a-tag": Fault("G2.2.1-02", "VIPL.V1", beyond.needs_a_tag, "early"),
+    "disconnected-peer-waits": Fault("G3.3.7-05", "VIPL.C27", beyond.disconnected_peer_waits),
 }

@@ -75,8 +75,13 @@ class Nic(Thing):
     cqs: list[Cq] = field(default_factory=list)
     handler: Optional[Callable[[ErrorReport], None]] = None
     names: Optional[dict[str, list[bytes]]] = None
+    untagged: Ptag = field(init=False)
+    """What stands for NULL as a tag, in a library that has none (G 2.2.1)."""
     counted: int = 0
     """How many memory handles it has given out, where it counts its own."""
+
+    def __post_init__(self) -> None:
+        self.untagged = Ptag(self)
 
 
 @dataclass(eq=False)
@@ -100,6 +105,8 @@ class Work:
     started: bool = False
     excess: bool = False
     """One more than the queue has room for."""
+    link: Optional[bytes] = None
+    """Next and NextHandle, as the library has written them."""
     copy: Any = None
     """What the NIC read when it was posted, where it keeps that (A96)."""
 

@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional
 
 from .agent import Agent, BadCall, Json
 from .clock import RealClock, VirtualClock
+from .phases import LACKING
 from .threads import Steps, Threads
 from .variants import VARIANTS, Choices
 
@@ -39,7 +40,7 @@ class Server:
             "implementation": "independent VIPL", "version": self.variant, "clock": self.clock.name, "protocol": 2,
             "wires": ["api"], "devices": ["VINIC", "VINIC1"],
             "pics": {
-                "client": True, "server": True, "peer_to_peer": True, "loopback": True,
+                "client": True, "server": True, "peer_to_peer": choices.phase != "Early Adopter", "loopback": True,
                 "unreliable_delivery": choices.unreliable, "reliable_delivery": choices.delivery,
                 "reliable_reception": choices.reception, "send": True, "rdma_write": True,
                 "rdma_read": choices.rdma_read, "immediate_data": True, "max_transfer_size": choices.transfer,
@@ -93,7 +94,7 @@ class Server:
             return
         if method in self._own:
             self._protocol(number, self._own[method], params)
-        elif not (self._agent or Agent).knows(method):
+        elif method in LACKING[self.choices.phase] or not (self._agent or Agent).knows(method):
             self._error(number, -32601, f"no method {method}")
         elif self._agent is None:
             self._error(number, -32000, "there was no reset")

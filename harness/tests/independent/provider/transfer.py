@@ -44,7 +44,8 @@ class Transfer:
         work = Work(va, handle, excess=over and world.choices.overrun == "error")
         world.space.write(va + 28, bytes(4))
         if queue.work and world.choices.writes_next:
-            world.space.write(queue.work[-1].va, struct.pack("<QI", va, handle))
+            queue.work[-1].link = struct.pack("<QI", va, handle)
+            world.space.write(queue.work[-1].va, queue.work[-1].link)
         queue.work.append(work)
         if world.choices.copies:
             work.copy = self.read(vi, work, not receive)
@@ -136,6 +137,8 @@ class Transfer:
             if work.status:
                 continue
             reading = any(w.started and not w.status for w in vi.send.work)
+            if not work.started and self._altered(vi, work):
+                return
             form = None if work.started else self.read(vi, work, True)
             if form is None:
                 if work.started:
@@ -158,6 +161,13 @@ class Transfer:
                 self._do(vi, work, form)
                 self._process(vi, epoch)
         return job
+
+    def _altered(self, vi: Vi, work: Work) -> bool:
+        """Whether Next is not what the library wrote, where that is looked at: a Post Descriptor Error."""
+        if not self.world.choices.next_told or work.link is None or self.world.space.read(work.va, 12) in (None, work.link):
+            return False
+        self._catastrophe(vi, "VIP_ERROR_POST_DESC", work.va)
+        return True
 
     def _lost_descriptor(self, vi: Vi, work: Work) -> None:
         self.world.report(ErrorReport("VIP_ERROR_COMP_PROT", "VIP_RESOURCE_DESCRIPTOR", vi.nic, vi, work.va))
@@ -333,6 +343,8 @@ class Transfer:
         work = next((work for work in vi.receive.work if not work.status), None)
         if work is None:
             return c.REMOTE_DESC, "VIP_ERROR_RECVQ_EMPTY"
+        if self._altered(vi, work):
+            return c.REMOTE_DESC, None
         there = self.read(vi, work, False)
         if there is None:
             self._lost_descriptor(vi, work)
@@ -445,13 +457,23 @@ class Transfer:
         late = self.world.choices.entries_late_s
 
         def enter() -> None:
-            if not vi.gone and not cq.gone and (not self.world.choices.cq_exact or len(cq.entries) < cq.room):
+            if not vi.gone and not cq.gone and (len(cq.entries) < cq.room or self.overrun(cq)):
                 cq.entries.append((vi, receive))
                 self.serve(cq)
         if late:
             self.world.threads.after(late, enter)
         else:
             enter()
+
+    def overrun(self, cq: Cq) -> bool:
+        """What becomes of a Completion Queue without room for one more entry; whether that one is made."""
+        kind = self.world.choices.cq_overrun
+        if kind == "oldest":
+            cq.entries.popleft()
+        elif kind == "catastrophe":
+            for vi in [vi for vi in cq.nic.vis if cq in (vi.send.cq, vi.receive.cq) and vi.state == c.CONNECTED]:
+                self.break_connection(vi, "VIP_ERROR_CATASTROPHIC")
+        return kind in ("none", "oldest")
 
     def _hand(self, queue: Queue, va: Optional[int]) -> None:
         handler = queue.handlers.popleft()

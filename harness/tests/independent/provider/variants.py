@@ -87,8 +87,6 @@ class Choices:
     """A Descriptor that is not aligned: VIP_INVALID_PARAMETER at the post (A99)."""
     cq_zero: bool = False
     """A Completion Queue of no entries can be made (A39)."""
-    cq_exact: bool = False
-    """A Completion Queue has the entries that were asked for, and loses what is beyond (S 6.4.1)."""
     stale_entries: bool = True
     """False: an entry goes when its Descriptor is taken without it (A81)."""
     small_sizes: bool = True
@@ -141,6 +139,13 @@ class Choices:
     """How many handles of one NIC there can be; more than one (G 3.1.1)."""
     no_name: bool = False
     """NULL and the empty string name the default device (A107)."""
+    phase: str = "Full"
+    """The phase of conformance: "Early Adopter" and "Functional" have fewer calls, and the first no tags (G 2.2)."""
+    cq_overrun: str = "none"
+    """An entry for which a Completion Queue has no room: there is more room, the "newest" or the "oldest" is lost, or the VIs are
+    disconnected in a "catastrophe" (S 6.4.1, G 6.3.2)."""
+    next_told: bool = False
+    """A Next that was altered after the post is told of (G 3.8.1); otherwise nobody looks at it (A98)."""
     damage: str = "dropped"
     """UD: a message that is damaged or cut is "dropped", or comes in "error" (S 2.5.1, 2.5-05)."""
     loss_seen: str = "next"
@@ -243,6 +248,9 @@ VARIANTS: dict[str, Choices] = {
     "of-the-time": Choices(bits_not_valid=True, names_any_room=True, wire_gives_up_s=1.0, empty_when_done=True,
                            own_nics_listed=False, cq_grows=False),
     "odd-handles": Choices(null_handles=True, entries=(1 << 64) - 2),
+    "early": Choices(phase="Early Adopter", unreliable=False, reception=False, rdma_read=False),
+    "functional": Choices(phase="Functional", unreliable=False, cq_overrun="catastrophe", next_told=True),
+    "long-descriptors": Choices(segments=1024, cq_overrun="oldest"),
     "least": Choices(rdma_read=False, reception=False, discriminator=16, per_queue=64, transfer=32768),
 }
 
@@ -261,7 +269,7 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "lost_as_well": (True,), "local_tells": (True,), "ud_tells": (True,), "no_match": ("VIP_REJECT", "VIP_TIMEOUT"),
     "calls_take_s": (0.0005, 0.02), "waits_begin_s": (0.01, 0.12), "late_timeouts_s": (0.01, 0.7, -0.015),
     "idle_sends_late_s": (0.002, 0.4),
-    "overrun": ("room", "refused", "error"), "misaligned_refused": (True,), "cq_zero": (True,), "cq_exact": (True,),
+    "overrun": ("room", "refused", "error"), "misaligned_refused": (True,), "cq_zero": (True,),
     "stale_entries": (False,), "small_sizes": (False,), "size_zero": (True,), "read_on_ud": (True,), "zero_checked": (True,),
     "short_discriminators": (False,), "padded": (True,), "many_segments_format": (True,), "vi_maximum": (False,), "copies": (True,),
     "bad_receives_early": (True,), "write_both_bits": (True,), "handle_values": ("high", "reused"),
@@ -280,5 +288,6 @@ LIBERTIES: dict[str, tuple[object, ...]] = {
     "cut_off": ("VIP_TIMEOUT", "VIP_REJECT", "VIP_ERROR_RESOURCE"), "unfit_refused": (True,),
     "one_wait": (True,), "last_first": (True,), "told_twice": (True,), "control_changed": (True,), "writes_next": (False,),
     "last_name": (True,), "shrinks_with_loss": (True,), "versions": (0, 0xFFFF_FFFF),
+    "phase": ("Functional", "Early Adopter"), "cq_overrun": ("newest", "oldest", "catastrophe"), "next_told": (True,),
     "damage": ("error",), "loss_seen": ("timer", "repaired"), "partition_seen": (False,),
 }
