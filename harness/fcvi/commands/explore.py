@@ -34,8 +34,8 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     p = commands.add_parser("explore", help="Try every interleaving of two reference ports.", description=__doc__)
     p.add_argument("scenarios", metavar="SCENARIO", nargs="*",
-                   help="Explore this scenario (default all); a name with / is a variant (--list).")  # fmt: skip
-    p.add_argument("--list", action="store_true", help="List the scenarios, and end.")
+                   help="Explore or list this scenario (default all); a name with / is a variant.")  # fmt: skip
+    p.add_argument("--list", action="store_true", help="List these scenarios, and end.")
     p.add_argument("--json", action="store_true", help="Print one object for each scenario, a line each; a violation has its path.")
     for name, default, words in (
         ("losses", 2, "So many frames may be lost"),
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"no scenario '{name}'{offered}; `fcvi explore --list` shows them")
     if args.list:
         refuse(args.given, set(args.given) - {"--list", "--json"}, "--list explores nothing: leave it out")
-        for scenario in known:
+        for scenario in (one for one in known if one.name in names):
             listed = json.dumps({"scenario": scenario.name, "title": scenario.title})
             print(listed if args.json else f"{scenario.name:<26} {scenario.title}")
         return 0

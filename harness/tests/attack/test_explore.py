@@ -40,6 +40,14 @@ def test_losses_and_a_reordering_run_to_completion(losses: int, resets: int, tmp
     assert not list(tmp_path.iterdir())
 
 
+def test_the_list_has_what_was_named() -> None:
+    done = fcvi("explore", "--list", "retry", "peer/short")
+    assert done.returncode == 0, done.stderr
+    assert {line.split()[0] for line in done.stdout.splitlines()} == {"retry", "peer/short"}
+    found = [json.loads(line)["scenario"] for line in fcvi("explore", "--list", "--json", "retry").stdout.splitlines()]
+    assert found == ["retry"] and len(fcvi("explore", "--list").stdout.splitlines()) > 20
+
+
 def test_in_order_fabric_and_class_2(tmp_path: Path) -> None:
     for options in (["--fabric", "in-order"], ["--class", "2", "--losses", "1"]):
         done = fcvi("explore", "--out", str(tmp_path), *options, "client-server", "peer", "disconnect", timeout=300)
