@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DOOR_BACKLOG = 128, DOOR_PAUSE_NS = 20 * 1000 * 1000, DOOR_AT_ONCE = 64, DOOR_ADDRESS = 16 };
+enum { DOOR_PAUSE_NS = 20 * 1000 * 1000, DOOR_AT_ONCE = 64, DOOR_ADDRESS = 16 };
 enum { DOOR_LISTENER = DOOR_STRANGERS, DOOR_TIMER, DOOR_EVENTS };
 enum { DOOR_BUSY = -32000 };
 
@@ -273,7 +273,7 @@ static bool door_listen_unix(struct door *d, const char *path)
     mode_t mask = umask(077);
     bool good = d->listening >= 0 &&
                 bind(d->listening, (const struct sockaddr *)(const void *)&address, sizeof address) == 0 &&
-                listen(d->listening, DOOR_BACKLOG) == 0;
+                listen(d->listening, SOMAXCONN) == 0;
     umask(mask);
     if (good && lstat(path, &d->ours) == 0)
         memcpy(d->path, path, strlen(path) + 1);
@@ -312,7 +312,7 @@ static const char *door_listen_tcp(struct door *d, char *host)
                                     found->ai_protocol)) < 0 ||
              setsockopt(d->listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
              bind(d->listening, found->ai_addr, found->ai_addrlen) != 0 ||
-             listen(d->listening, DOOR_BACKLOG) != 0)
+             listen(d->listening, SOMAXCONN) != 0)
         why = strerror(errno);
     freeaddrinfo(found);
     return why;

@@ -137,6 +137,26 @@ def test_who_comes_in_a_crowd_keeps_a_place_until_others_have_come(name: str, to
     assert came == 10
 
 
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_crowd_does_not_keep_the_laboratory_from_the_door(name: str, token: Path) -> None:
+    """Whom the kernel's queue has no room for tries again after a second, then after two more: the laboratory among them."""
+    port = free_port()
+    server = Server(name, f"tcp::{port}", "--token", str(token))
+    strangers = []
+    try:
+        server.process.send_signal(signal.SIGSTOP)
+        for _ in range(500):
+            strangers.append(socket.create_connection(("127.0.0.1", port), timeout=0.9))
+        with client(port) as laboratory:
+            server.process.send_signal(signal.SIGCONT)
+            assert "result" in ask(laboratory, WITH_TOKEN)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+        for one in strangers:
+            one.close()
+        assert server.end() == 0
+
+
 def test_a_web_page_drives_nothing(server: tuple[str, int]) -> None:
     body = json.dumps({**HELLO, "method": "reset", "params": {}})
     with client(server[1]) as s:
