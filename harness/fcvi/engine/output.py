@@ -14,6 +14,7 @@ import stat
 import sys
 
 from . import interrupt
+from .words import without_commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,14 +86,15 @@ class _Buffered(io.BufferedWriter):
 
 
 class _Text(io.TextIOWrapper):
-    """What is printed reaches a terminal without anything that plays with it, but for colours where ``paint`` uses them."""
+    """What is printed reaches a terminal without anything that plays with it, but for colours where ``paint`` uses them, and the
+    log of a job without a command of its runner that is not ours."""
 
     paints = False
 
     def write(self, text: str) -> int:
         if not text.isprintable():
             text = _harmless(text) if self.paints else text.translate(_CONTROLS)
-        return super().write(text)
+        return super().write(without_commands(text))
 
 
 def _harmless(text: str) -> str:

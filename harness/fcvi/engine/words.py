@@ -28,7 +28,19 @@ class UsageError(Ending):
 def printable(text: object) -> str:
     """On one line and harmless: line breaks, control characters and those that turn the direction of writing as escapes."""
     words = str(text)
-    return words if words.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+    return without_commands(words if words.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words))
+
+
+def without_commands(text: str) -> str:
+    """The text, in which no runner of a pipeline finds a command: some take ##[ or ##NAME[ for one, wherever it stands in a line.
+
+    The escape is one of JSON as well, where a # only stands in a string.
+    """
+    if "##" not in text:
+        return text
+    import re
+
+    return re.sub(r"##(?=\w*\[)", r"#\\u0023", text)
 
 
 def file_name(path: object) -> str:

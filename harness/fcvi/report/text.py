@@ -150,4 +150,10 @@ def render(report: RunReport, verbose: bool = False) -> str:
     for line in phases.lines(phases.of(report.results, lambda: json_report.requirement_verdicts(report))):
         lines += _paragraph(line, "")
     lines.append(f"{counts(report)}; {spent:.2f} s")
-    return "\n".join(one_line(line) for line in lines) + "\n"
+    return "\n".join(_no_command(one_line(line)) for line in lines) + "\n"
+
+
+def _no_command(line: str) -> str:
+    """GitHub's runner takes a line that begins with two colons for a command, and in a paragraph any word can begin one."""
+    words_alone = line.lstrip()
+    return line if not words_alone.startswith("::") else line[: -len(words_alone)] + "\\x3a" + words_alone[1:]

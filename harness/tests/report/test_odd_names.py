@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,47 @@ def test_no_cell_is_a_formula(first: str) -> None:
     csv.writer(text).writerow(row.values())
     cell = {"\t": r"\t", "\r": r"\r"}.get(first, f"'{first}") + 'HYPERLINK("x:y")'
     assert next(csv.reader(io.StringIO(text.getvalue(), newline=""))) == [cell, "plain", "1", "-1"]
+
+
+_SAYS = """#!/usr/bin/python3
+import json, sys
+now, words = 0, "x" * int(sys.argv[1]) + " ::add-mask::fail ##[stop-commands]a ##vso[task.complete]b ##teamcity[buildStatus]"
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, answer = asked["method"], {"error": {"code": -32603, "message": words}}
+    if method == "hello":
+        pics = {"server": True, "unreliable_delivery": True, "class3": True}
+        answer = {"result": {"implementation": words[-90:], "version": "1", "clock": "virtual", "pics": pics}}
+    elif method in ("reset", "clock.advance"):
+        now += asked["params"].get("us", 0)
+        answer = {"result": {"now_us": now}}
+    elif not method.startswith("Vip"):
+        answer["error"]["code"] = -32601
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("words", [["run", "--select", "5.3.2/dut-server"], ["dut", "check"]], ids=["run", "check"])
+def test_a_device_gives_no_command_to_the_runner_of_a_pipeline(words: list[str], tmp_path: Path) -> None:
+    """GitHub looks for :: where a line begins and ##[ anywhere, Azure for ##vso[, TeamCity for ##teamcity[."""
+    device = tmp_path / "device"
+    device.write_text(_SAYS)
+    device.chmod(0o755)
+    for wide in range(0, 100, 7):
+        spec = f"exec:{device} {wide}"
+        done = fcvi(*words, *(["--dut", spec] if words[0] == "run" else [spec]))
+        said = done.stdout + done.stderr
+        assert "add-mask::fail" in said and r"#\u0023vso[" in said
+        assert not re.search(r"##\w*\[|^\s*::", said, re.M), said
+
+
+def test_the_runner_of_a_pipeline_finds_no_command_in_json(tmp_path: Path) -> None:
+    name = tmp_path / "a##[add-path]b.pcap"
+    shutil.copyfile(CAPTURE, name)
+    done = fcvi("flows", "--json", str(name))
+    assert "##[" not in done.stdout + done.stderr
+    assert any(file.endswith("a##[add-path]b.pcap") for file in _files([json.loads(line) for line in done.stdout.splitlines()]))
 
 
 def test_a_line_of_a_table_is_a_connection(tmp_path: Path) -> None:
