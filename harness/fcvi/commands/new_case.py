@@ -85,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if path.exists():
         raise UsageError(f"{path}: is there already; name another with --id or --out")
     place.refuse_file("--out", args.out)
+    place.refuse_what_is_signed("--out", args.out)
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         write_file(path, _stub(found, clause, ident, path.stem).encode())

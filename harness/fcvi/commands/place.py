@@ -49,11 +49,16 @@ def refuse_file(option: str, directory: Path) -> None:
         raise UsageError(f"{option} {directory}: holds the evidence of a report; name a directory beside {here.parent}")
 
 
+def refuse_what_is_signed(option: str, directory: Path) -> None:
+    """Raises UsageError for a directory in which a signature covers every file: one more, or another one, would belie it."""
+    if os.path.lexists(directory / manifest.SIGNATURE):
+        raise UsageError(f"{option} {directory}: holds a signed certificate, which is never replaced; name another directory")
+
+
 def refuse_what_is_kept(option: str, directory: Path, forced: bool, own: Iterable[str] = ()) -> None:
     """Raises UsageError for a directory whose files would be lost. own: globs of what this command leaves, beside reports."""
     refuse_file(option, directory)
-    if os.path.lexists(directory / manifest.SIGNATURE):
-        raise UsageError(f"{option} {directory}: holds a signed certificate, which is never replaced; name another directory")
+    refuse_what_is_signed(option, directory)
     if forced:
         return
     held = _held(directory, own)
@@ -94,6 +99,7 @@ def ready_file(option: str, path: Path) -> None:
         raise UsageError(f"{option} {path}: is a directory; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}: there is no directory {path.parent}; make it first")
+    refuse_what_is_signed(option, path.parent)
     if not os.access(path if os.path.exists(path) and not path.is_file() else path.parent, os.W_OK):
         raise OSError(errno.EACCES, f"{option} {path}: cannot write there: {os.strerror(errno.EACCES)}")
 

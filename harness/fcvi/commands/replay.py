@@ -95,6 +95,10 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay, judge or keep."""
     args.target = target(args)
+    if args.out is not None:
+        place.refuse_what_is_signed("--out", args.out.parent)
+    if args.keep is not None:
+        place.refuse_what_is_signed("--keep", args.keep)
     own_cases(args)
     library = len(args.file) > 1 or args.file[0].is_dir()
     if library and (args.offline or args.keep is not None or args.out is not None or args.expect is not None):

@@ -249,6 +249,8 @@ def run(args: argparse.Namespace) -> int:
     if args.times > 1:
         from .again import several
 
+        if args.report is not None:
+            place.refuse_what_is_signed("--report", args.report)
         return several(args, _opened)
     if args.record is not None:
         from .record import recording

@@ -185,6 +185,14 @@ run --report D/text.txt | 2 | name a directory
 run --report D/kept | 2 | --force
 run --report D/certified | 2 | the certificate of an earlier run
 run --report D/signed --force | 2 | never replaced
+run --report D/signed --times 2 --force | 2 | never replaced
+lint D/text.txt --sarif D/signed/report.sarif | 2 | never replaced
+flows D/text.txt --html D/signed/report.html | 2 | never replaced
+replay D/text.txt --out D/signed/report.tap | 2 | never replaced
+replay D/text.txt --keep D/signed | 2 | never replaced
+report github D/kept --summary D/signed/report.txt | 2 | never replaced
+new-case FCVI-8.5.3-a3 --out D/signed | 2 | never replaced
+pics new --out D/signed/pics.toml | 2 | never replaced
 run --report /proc/none | 3 | cannot write there
 run --report= | 2 | the name is empty
 run --report - | 2 | nor a stream
