@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any, Callable
 
 from . import interrupt, process
+from .words import complain, why
 
 _LENGTH = struct.Struct("=I")
 _PATIENCE_S = 10.0  # for a process to end its device after it was told to stop
@@ -52,8 +53,10 @@ class _Share:
             process.end_with(parent, signal.SIGTERM)
             work(number, hand_over)
             status = 0
+        except Exception as error:  # pylint: disable=broad-except
+            complain(f"a process of --jobs ended: {type(error).__name__}: {why(error)}")  # whoever waits sees what is missing
         except BaseException:  # pylint: disable=broad-except
-            pass  # whoever waits sees which results are missing
+            pass  # it was told to end
         finally:
             with suppress(BaseException):
                 sys.stdout.flush()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from . import codec, wire
 
@@ -47,6 +47,7 @@ class Numbers:
 
     def __init__(self, profile: codec.Profile) -> None:
         self.profile, self.name = profile, profile.name
+        self._text = "" if profile is codec.T0 else profile.text()
         struct = profile.struct
         self._masks: dict[str, int] = dict(zip(codec.PLACES, struct.bits))
         self._version = _moved(_BYTES, [(wire.VERSION, struct.version)])
@@ -64,6 +65,10 @@ class Numbers:
         plain = profile.numbers == codec.T0.numbers  # nothing to do: PDUs are packed and read as they are
         self.plain = plain  # its numbers are T0's
         self._pack, self._parse = (wire.Pdu.pack, wire.parse) if plain else (self._packed, self._parsed)
+
+    def __reduce__(self) -> tuple[Callable[[str], Numbers], tuple[str]]:
+        """For another process, by what the profile says: the struct of the codec stays in this one."""
+        return numbers_of, (self._text,)
 
     def _attribute_bits(self) -> list[int]:
         """For each bit of T0's Calling Attributes the profile's."""

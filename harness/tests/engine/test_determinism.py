@@ -11,6 +11,7 @@ import pytest
 
 from fcvi.engine.case import load_cases
 from fcvi.report import file_name
+from fcvi.vitcp import codec
 
 from ..conftest import FCVI, fcvi
 
@@ -54,9 +55,14 @@ def differing(a: dict[str, bytes], b: dict[str, bytes]) -> list[str]:
     return sorted(name for name in {*a, *b} if a.get(name) != b.get(name))
 
 
-def test_one_or_two_processes_write_the_same_files(tmp_path: Path) -> None:
-    select = ["--select", "5.3.*,D.*"]
-    one, two = run(tmp_path / "1", *select), run(tmp_path / "2", "--jobs", "2", *select)
+@pytest.mark.parametrize("words", [
+    ["--select", "5.3.*,D.*"], ["--dut", "ref:rev1", "--select", "R1.5*,R1.6.1*"], ["--dut", "ref:vitcp", "--select", "TCP.2.2.2.2.*"],
+    ["--dut", "ref:vitcp", "--select", "TCP.2.2.2.2.*", "--profile", "PROFILE"],
+], ids=["fc-vi", "rev1", "vitcp", "profile"])  # fmt: skip
+def test_one_or_two_processes_write_the_same_files(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(codec.T0.text().replace("version = ", "version = 1").replace(codec.T0.name, "another"))
+    words = [word.replace("PROFILE", str(tmp_path / "p.toml")) for word in words]
+    one, two = run(tmp_path / "1", *words), run(tmp_path / "2", "--jobs", "2", *words)
     assert differing(one, two) == [] and len([name for name in one if name.endswith(".jsonl")]) > 64
 
 
