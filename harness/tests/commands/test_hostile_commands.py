@@ -168,6 +168,20 @@ def test_a_full_disk(places: dict[str, str], tmp_path: Path) -> None:
         assert not left, (name, left)
 
 
+def test_a_start_on_a_full_disk_harms_no_later_one(tmp_path: Path) -> None:
+    """Python keeps what it compiles, and took the half of a module that there was room for."""
+    for room in ("harness/fcvi", "conformance"):
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/python").symlink_to(ROOT / "build/python")
+    command = shutil.copy(FCVI, tmp_path / "build/fcvi")
+    limited = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$0" list', command], capture_output=True, check=False, timeout=100)
+    assert limited.returncode == 0, limited.stderr
+    assert list(tmp_path.rglob("*.pyc")) and not [path for path in tmp_path.rglob("*.pyc.*")]
+    later = subprocess.run([command, "list"], capture_output=True, text=True, check=False, timeout=100)
+    assert (later.returncode, later.stderr, later.stdout.encode()) == (0, "", limited.stdout)
+
+
 @pytest.mark.parametrize("name", DEVICES)
 @pytest.mark.parametrize("device", ["exec:/bin/false", "exec:/bin/cat", "unix:/nowhere", "tcp:127.0.0.1:1"])
 def test_dead_devices(name: str, device: str, tmp_path: Path) -> None:
