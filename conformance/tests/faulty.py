@@ -162,7 +162,7 @@ def returns(code: str, instead_of: Optional[str] = None) -> ResultEdit:
 
 
 def state(name: str, instead_of: str) -> ResultEdit:
-    """Report another state."""
+    """Report the state `name` where it is `instead_of`."""
 
     def edit(dut: FaultyDut, result: dict[str, Any]) -> dict[str, Any]:
         return {**result, "State": name} if result.get("State") == instead_of else result

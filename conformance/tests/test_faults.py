@@ -32,7 +32,7 @@ def run_on(dut: Any, ident: str) -> Result:
 def test_fault_is_caught_for_its_reason(fault: Fault) -> None:
     result = run_on(FaultyDut(fault), fault.case)
     named = [f.requirement for f in result.findings if f.cls != "notice" or LEVELS[f.requirement] == "shall"]
-    assert result.verdict is Verdict.FAIL, result.reason
+    assert result.verdict is Verdict.FAIL, f"{result.verdict.value}: the fault was not seen, or never came about. {result.reason}"
     assert fault.requirement in named, (result.reason, named)
 
 

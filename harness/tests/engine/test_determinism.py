@@ -57,7 +57,8 @@ def differing(a: dict[str, bytes], b: dict[str, bytes]) -> list[str]:
 
 @pytest.mark.parametrize("words", [
     ["--select", "5.3.*,D.*"], ["--dut", "ref:rev1", "--select", "R1.5*,R1.6.1*"],
-    ["--dut", "ref:vitcp", "--select", "TCP.2.2.2.2.*"], ["--dut", "ref:vitcp", "--select", "TCP.2.2.2.2.*", "--profile", "PROFILE"],
+    ["--dut", "ref:vitcp", "--select", "TCP.2.2.2.2.*"],
+    ["--dut", "ref:vitcp", "--select", "TCP.2.2.2.2.*", "--profile", "PROFILE"],
 ], ids=["fc-vi", "rev1", "vitcp", "profile"])  # fmt: skip
 def test_one_or_two_processes_write_the_same_files(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(codec.T0.text().replace("version = ", "version = 1").replace(codec.T0.name, "another"))
