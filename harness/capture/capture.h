@@ -82,6 +82,8 @@ struct capture_shift {
     uint64_t from; /* number of a record in the file */
     int64_t us;
 };
+/** The sender of TCP from an IP address, as capture_shift has it. */
+uint32_t fcvi_capture_tcp_sender(const uint8_t *address, size_t length);
 /** The order in which records are handed out: by time, where they are no more than a window apart. */
 struct capture_order {
     uint64_t window_us; /* 0: as they are in the file */

@@ -69,16 +69,21 @@ static uint32_t sender_of_fip(const struct capture_record *r)
     return s_id != 0 ? s_id : CAPTURE_ANYBODY;
 }
 
-/* Of TCP: a hash of its IP address (FNV-1a), above all N_Port_IDs. */
+/* A hash (FNV-1a), above all N_Port_IDs. */
+uint32_t fcvi_capture_tcp_sender(const uint8_t *address, size_t length)
+{
+    uint32_t hash = 0x811C9DC5u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ address[i]) * 0x01000193u;
+    return hash | 0x80000000u;
+}
+
 static uint32_t sender_of_tcp(const struct capture_record *r)
 {
     struct ip_packet packet;
-    uint32_t hash = 0x811C9DC5u;
     if (!fcvi_ip_open(r->frame.bytes, r->frame.length, r->whole, &packet))
         return CAPTURE_ANYBODY;
-    for (unsigned i = 0; i < packet.address_size; i++)
-        hash = (hash ^ packet.from[i]) * 0x01000193u;
-    return hash | 0x80000000u;
+    return fcvi_capture_tcp_sender(packet.from, packet.address_size);
 }
 
 static uint32_t sender_of(const struct capture_record *r)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ATTEMPTS = 256, RESETS = 64 };
+enum { ATTEMPTS = 256, RESETS = 4096, NEIGHBOURS = 8 /* places where a reset may be kept */ };
 enum { MOST = 4096 /* directions at once */, KNOWN = 4, ANSWER = 8, REQUEST = 54, LONGEST = 65535 };
 enum kind { UNDECIDED, VITCP, FOREIGN };
 enum state { FOLLOWED, LOST, BROKEN, BEGUN };
@@ -75,7 +75,7 @@ struct tcp_judge {
     struct tcp_attempt attempt[ATTEMPTS];
     size_t attempts, attempt_next;
     struct gone gone[RESETS];
-    size_t resets; /* all there were: the latest are kept */
+    size_t resets; /* all there were */
     bool six;
     uint8_t hops; /* hop limit of the segment */
     struct tcp_tally tally;
@@ -415,10 +415,26 @@ static void end_connection(struct tcp_judge *t, struct connection *c)
     free(c);
 }
 
+/* Where resets of one direction are kept. */
+static size_t place_of_reset(const struct streams_segment *s)
+{
+    uint32_t hash = s->network ^ (uint32_t)s->from_port << 16 ^ s->to_port;
+    for (unsigned i = 0; i < TCP_ADDRESS; i++)
+        hash = (hash * 0x01000193u) ^ s->from[i] ^ (uint32_t)s->to[i] << 8;
+    return (hash ^ hash >> 16) % RESETS;
+}
+
 static void keep_reset(struct tcp_judge *t, const struct connection *c)
 {
     const struct streams_segment *n = t->now;
-    struct gone *g = &t->gone[t->resets++ % RESETS];
+    const size_t place = place_of_reset(n);
+    struct gone *g = &t->gone[place];
+    for (size_t i = 1; i < NEIGHBOURS && g->number != 0; i++) {
+        struct gone *next = &t->gone[(place + i) % RESETS];
+        if (next->number < g->number)
+            g = next; /* a free one, or that of the oldest connection */
+    }
+    t->resets++;
     *g = (struct gone){.number = c->seen.number,
                        .network = n->network,
                        .six = t->six,
@@ -753,26 +769,31 @@ static bool is_from(const struct gone *g, const struct streams_segment *s, bool 
 /* A SYN of either end begins another connection; one that answers a reset with another says nothing. */
 static void note_speaker(struct tcp_judge *t, const struct streams_segment *s)
 {
-    struct streams_segment back = *s;
+    struct streams_segment way[2] = {*s, *s};
+    const bool syn = (s->flags & STREAMS_SYN) != 0;
     if ((s->flags & STREAMS_RST) != 0)
         return;
-    memcpy(back.from, s->to, TCP_ADDRESS);
-    memcpy(back.to, s->from, TCP_ADDRESS);
-    back.from_port = s->to_port;
-    back.to_port = s->from_port;
-    for (size_t i = 0; i < t->resets && i < RESETS; i++) {
-        struct gone *g = &t->gone[i];
-        const bool own = is_from(g, s, t->six);
-        if ((s->flags & STREAMS_SYN) != 0 && (own || is_from(g, &back, t->six)))
-            memset(g->from, 0, sizeof g->from);
-        else if (own && s->time_us > g->time_us)
-            g->spoke = true;
+    memcpy(way[1].from, s->to, TCP_ADDRESS);
+    memcpy(way[1].to, s->from, TCP_ADDRESS);
+    way[1].from_port = s->to_port;
+    way[1].to_port = s->from_port;
+    for (unsigned w = 0; w < (syn ? 2 : 1); w++) {
+        const size_t place = place_of_reset(&way[w]);
+        for (size_t i = 0; i < NEIGHBOURS; i++) {
+            struct gone *g = &t->gone[(place + i) % RESETS];
+            if (!is_from(g, &way[w], t->six))
+                continue;
+            if (syn)
+                memset(g->from, 0, sizeof g->from);
+            else if (s->time_us > g->time_us)
+                g->spoke = true;
+        }
     }
 }
 
 uint32_t fcvi_tcp_spoke_on(const struct tcp_judge *t, size_t index)
 {
-    for (size_t i = 0; i < t->resets && i < RESETS; i++)
+    for (size_t i = 0; i < RESETS; i++)
         if (t->gone[i].spoke && index-- == 0)
             return t->gone[i].number;
     return 0;

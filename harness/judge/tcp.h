@@ -120,8 +120,8 @@ struct tcp_attempt {
 /** With connections, one of those that are kept: the latest. */
 bool fcvi_tcp_attempt(const struct tcp_judge *tcp, size_t index, struct tcp_attempt *out);
 
-/** The number of a connection of which a segment of the end in whose name a reset came stands behind it; of
- * the latest resets, 0 behind the last. */
+/** The number of a connection of which a segment of the end in whose name a reset came stands behind it; 0
+ * behind the last. Of very many resets the latest are watched. */
 uint32_t fcvi_tcp_spoke_on(const struct tcp_judge *tcp, size_t index);
 
 void fcvi_tcp_close(struct tcp_judge *tcp);

@@ -17,6 +17,7 @@ from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, W
 from .claims import absent, in_order, no_parameters, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
 from .lacking import Lacking, came_late, given_up_for, was_taken
 from .notices import SPEAKS_FOR
+from .one_way import one_way
 from .pauses import Pause, pause, waited_us
 from .rows import round_trips
 from .setups import parts, setup
@@ -100,7 +101,9 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
     yield from _link_answers(flow)
     yield from _errors(table, flow)
     if _is_one_way(table, flow):
-        if not table.lacking.count and (is_failed(flow) or _waits_at_the_end(table, flow)):
+        found = list(one_way(table, flow))
+        yield from found
+        if not found and not table.lacking.count and (is_failed(flow) or _waits_at_the_end(table, flow)):
             yield Cause(("no-answer",), WEAK, "No frame of one of the two ports is in the capture: that port is not there, or the "
                         "capture shows one direction only.", "a capture of both directions", flow.steps[:3])  # fmt: skip
         return
@@ -130,7 +133,9 @@ def _is_one_way(table: Table, flow: Flow) -> bool:
 def _allow_for_gaps(table: Table, lacking: Lacking, cause: Cause) -> None:
     """What is not there may be what the capture left out."""
     gaps = int(table.scan.tally.gaps)
-    if cause.name not in _MISSING or not (gaps or lacking.count):
+    flow = cause.flow  # an idle one may have had its Disconnect before the login ended
+    is_idle = cause.name == "login-lost" and flow is not None and not any(asks_in_vain(table, flow, side) for side in (0, 1))
+    if not (cause.name in _MISSING or is_idle) or not (gaps or lacking.count):
         return
     cause.names += ("capture-gap",)
     cause.score = min(cause.score, POSSIBLE)

@@ -847,12 +847,26 @@ class Table:
                 flow.ended, flow.ended_by, flow.state = "", None, state
                 flow.last, flow.last_us = max(((s.number, s.time_us) for s in flow.steps), default=(0, 0))
 
+    def _take_raced(self, flow: Flow) -> None:
+        """Message Responses that stand just before their request, as taps write them that see each direction for itself."""
+        for step in flow.steps:
+            if step.name not in ("SEND_RESP", "WRITE_RESP") or not step.what.get("why", 0) & why.UNASKED:
+                continue
+            asked = next((u for u in flow.unanswered if u["id"] == step.what["id"] and flow.ids[u["side"]] == step.target
+                          and u["number"] > step.number and 0 <= u["time_us"] - step.time_us <= _RACE_US), None)  # fmt: skip
+            if asked is not None:
+                flow.unanswered.remove(asked)
+                flow.unanswered_count -= 1
+                self.orphans -= 1
+                step.what["why"] &= ~why.UNASKED
+
     def finish(self) -> list[Flow]:
         """The captures are over: all Connections, in the order of their first frames."""
         self._take_parts()
         self._take_back()
         for flow in self.flows.values():
             self._finish(flow)
+            self._take_raced(flow)
             c = self.scan.at(flow.index)
             if c.first:
                 flow.first, flow.first_us = min((flow.first or c.first, flow.first_us or c.first_us), (c.first, c.first_us))

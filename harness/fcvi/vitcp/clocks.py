@@ -9,6 +9,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import NamedTuple, Optional
 
+from _fcvi import lib
+
 from fcvi.capture.limits import Limits
 from fcvi.capture.reader import CaptureError, Reader
 from fcvi.capture.scan import Order, Shift, source_of
@@ -25,14 +27,6 @@ class _Segment(NamedTuple):
     behind: int  # the number behind its data
     acknowledged: Optional[int]
     says: int  # bytes, with SYN and FIN
-
-
-def sender_of(address: bytes) -> int:
-    """The sender of a record of TCP as ``struct capture_shift`` has it."""
-    found = 0x811C9DC5
-    for byte in address:
-        found = (found ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return found | 0x80000000
 
 
 def _segment(packet: bytes, whole: int) -> Optional[_Segment]:
@@ -68,7 +62,7 @@ def _pairs(path: str, limits: Limits) -> tuple[list[Pair], list[Entry], dict[int
             if segment is None:
                 continue
             one, other, ports = segment.ends
-            sender = sender_of(one)
+            sender = int(lib.fcvi_capture_tcp_sender(one, len(one)))
             names[sender] = one
             entry = Entry(place, record.number, record.time_us, sender, (record.network, 0, 0, 0, 0, 0), 0)
             entries.append(entry)

@@ -126,6 +126,26 @@ def _retry_alone(r: stories.Random) -> stories.Story:
     return stories.Story(again, ("lost-request",))
 
 
+def alone(story: Callable[[stories.Random], stories.Story], asks: bool) -> Callable[[stories.Random], stories.Story]:
+    """What the port that asks for the Connection sends, or what the other one does."""
+
+    def made(r: stories.Random) -> stories.Story:
+        frames = story(r).frames
+        port = next(s.sender for s in frames if s.opcode == 0x10)
+        return stories.Story([s for s in frames if (s.sender == port) == asks], ("unheard-answer",))
+
+    return made
+
+
+def _given_up(r: stories.Random) -> stories.Story:
+    """FCVI_CONNECT_RESP1 passes, and its requester aborts the setup."""
+    t = stories.Talk(r)
+    t.login()
+    ox = t.setup(1)
+    t.abort(0, ox, 10_000_000, 0x84)
+    return stories.Story(t.frames, ("lost-resp1",))
+
+
 def _as_peer(data: bytes) -> bytes:
     """FCVI_CONNECT_RQST in peer mode."""
     return data[:29] + bytes([(data[29] & ~7) | 2]) + data[30:]
@@ -158,7 +178,9 @@ def _slow(r: stories.Random) -> stories.Story:
 
 
 STORIES = {**stories.CAUSES, "peer-refused": _peer_refused, "client-refused": stories.refused(5, "peer-refused"),
-           "says-error": _says_error, "slow": _slow, "retry-alone": _retry_alone}  # fmt: skip
+           "says-error": _says_error, "slow": _slow, "retry-alone": _retry_alone,
+           "request-alone": alone(stories.lost_request, True), "message-alone": alone(stories.lost_response, True),
+           "given-up-alone": alone(_given_up, False)}  # fmt: skip
 
 
 def _other_peer(frames: list[Seen], about: Step) -> list[Seen]:
@@ -199,7 +221,7 @@ def test_a_sentence_with_an_untrue_claim_is_not_told(name: str, tmp_path: Path) 
                 said = [_sentence(c) for c in causes_of(other, tmp_path / "d.pcap") if (c.flow is None) == (cause.flow is None)]
                 assert _sentence(cause) not in said, (name, seed, claim.words, cause.text)
     shown = {"rejected-frame", "no-match", "no-waiting", "connect-timeout", "rejected", "no-parameters", "late-answer",
-             "protection", "damage", "new-address", "lost-frame", "lost-response", "asked-by-ack"}  # fmt: skip
+             "protection", "damage", "new-address", "lost-frame", "lost-response", "asked-by-ack", "message-alone"}  # fmt: skip
     assert tried or name in shown, "a cause that says what is not there claims it"
 
 

@@ -12,6 +12,9 @@ from fcvi.flows.cause import Cause
 from fcvi.flows.causes import explain
 from fcvi.flows.table import Table
 
+from .field import stories
+from .test_flows_claims import STORIES, causes_of
+
 FIELD = Path(__file__).resolve().parents[3] / "pcaps/field"
 
 
@@ -36,3 +39,25 @@ def sent_by(port: Optional[int], name: str, path: Path) -> list[Cause]:
 def test_a_peer_that_was_early_is_refused_by_right_whoever_is_seen(port: Optional[int], tmp_path: Path) -> None:
     """Who refuses asks later itself, and names in its FCVI_CONNECT_RESP2 the FCVI_HANDLE that it was given (5.3.3)."""
     assert sent_by(port, "peers-one-after-the-other", tmp_path / "a.pcap") == []
+
+
+@pytest.mark.parametrize("name, words", [
+    ("request-alone", "no FCVI_CONNECT_RESP1 reached it in time"), ("message-alone", "no whole Response reached it in time"),
+    ("given-up-alone", "as one does that FCVI_CONNECT_RESP1 did not reach"),
+])  # fmt: skip
+def test_who_gives_up_shows_that_no_answer_reached_it(name: str, words: str, tmp_path: Path) -> None:
+    """Whichever direction is captured. No port is named: the answer may have been lost anywhere, or never sent."""
+    for seed in range(4):
+        causes = causes_of(STORIES[name](stories.Random(f"{name} {seed}")).frames, tmp_path / "a.pcap")
+        assert [(c.names, c.party) for c in causes] == [(("unheard-answer",), None)] and words in causes[0].text
+
+
+def test_who_withdraws_waits_for_no_answer(tmp_path: Path) -> None:
+    """A Disconnect with CONN_SETUP_ABORT, and the ABTS behind it."""
+    for seed in range(4):
+        frames = STORIES["request-alone"](stories.Random(f"withdrawn {seed}")).frames
+        at = next(n for n, s in enumerate(frames) if s.data[0] == 0x81)
+        rqst = next(s.data for s in frames if s.opcode == 0x10)
+        gone = rqst[:16] + b"\x0f\xf0" + rqst[18:28] + b"\x12\x06" + rqst[30:56]
+        withdrawn = [*frames[:at], stories.Seen(frames[at].us - 1, gone), frames[at]]
+        assert "unheard-answer" not in [c.name for c in causes_of(withdrawn, tmp_path / "a.pcap")]

@@ -267,6 +267,22 @@ def test_an_answer_just_before_its_request_is_of_the_order_of_the_tap(us: int, i
     assert not is_whole or (flows[0].ended, causes) == ("open", [])
 
 
+@pytest.mark.parametrize("us, is_whole", [(0, True), (1000, True), (5000, False)])
+def test_a_response_just_before_its_message_is_of_the_order_of_the_tap(us: int, is_whole: bool, tmp_path: Path) -> None:
+    """It answers the Message, so nothing is missing before it, and nothing waits."""
+    frames = session() + chatter(200_000_000)
+    answer = next(n for n, (_, data) in enumerate(frames) if is_iu(data, 0x08, 0x09))
+    ox_id = frames[answer][1][16:18]
+    request = next(n for n, (_, data) in enumerate(frames) if is_iu(data, 0x00, 0x01) and data[16:18] == ox_id)
+    frames.insert(request, (frames[request][0] - us, frames.pop(answer)[1]))
+    told(frames, tmp_path / "a.pcap")
+    table = Table()
+    table.take(str(tmp_path / "a.pcap"))
+    flows = table.finish()
+    causes, _ = explain(table, flows)
+    assert (flows[0].unanswered_count == 0, not table.lacking.count, causes) == (is_whole, is_whole, [])
+
+
 @pytest.mark.parametrize("since_us, goes_on, is_told", [(-1000, False, False), (-1000, True, True), (1000, False, True)])
 def test_a_tap_that_ended_before_another_one_shows_no_silence(since_us: int, goes_on: bool, is_told: bool, tmp_path: Path) -> None:
     """Two files of one time are two taps; of two that follow each other the second goes on where the first ended."""

@@ -433,6 +433,27 @@ def test_a_reset_that_its_end_contradicts_accuses_nobody(
     assert (told[0]["certainty"], told[0]["party"]) == (certainty, party) and words in told[0]["text"]
 
 
+@pytest.mark.parametrize("speaks_on", [False, True])
+def test_of_very_many_resets_each_is_watched(speaks_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of 300 ends speaks on behind all of them."""
+    frames = spoken([*CALLED, (0, pdu(SEND, 1, bytes(40), flags=0))])
+    at, last = frames[-1]
+    mine, its = last.sequence + len(last.data), last.acknowledged
+    frames += [(at + 0.001, Packet(1, 16, its, mine)), (at + 0.002, Packet(1, 20, its, mine))]
+    path, more = tmp_path / "c.pcap", tmp_path / "more.pcap"
+    path.write_bytes(b"")
+    for n in range(300):
+        monkeypatch.setattr(vitcp_conversations, "CALLER", 40000 + n)
+        write(more, [p for _, p in frames], at=[s + n for s, _ in frames])
+        path.write_bytes(path.read_bytes() + more.read_bytes()[24 * bool(n) :])
+    monkeypatch.setattr(vitcp_conversations, "CALLER", 40000)
+    write(more, [Packet(1, 16, its, mine)], at=[400])
+    path.write_bytes(path.read_bytes() + more.read_bytes()[24:] * speaks_on)
+    told = [json.loads(line) for line in fcvi("explain", "--json", str(path)).stdout.splitlines()]
+    assert len(told) == 300
+    assert sum(line["certainty"] == "possible" and not line["party"] for line in told) == speaks_on
+
+
 @pytest.mark.parametrize("probes, opens, both, end, causes", [
     (9, False, False, 0, ["no-room"]), (7, False, False, 0, []), (9, True, False, 0, []), (9, False, True, 0, ["no-room"]),
     (9, False, False, 20, ["no-room"]),
