@@ -14,7 +14,7 @@ from fcvi.capture.units import duration
 
 from . import scan as why
 from .cause import E_D_TOV_US, POSSIBLE, PROBABLE, PROVEN, R_A_TOV_US, STRONG, WEAK, Cause, Claim
-from .claims import absent, in_order, no_parameters, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered
+from .claims import absent, in_order, no_parameters, none_answered, none_by, not_rejected, nothing_lost, quiet, unanswered, unheard
 from .lacking import Lacking, came_late, given_up_for, was_taken
 from .notices import SPEAKS_FOR
 from .one_way import one_way
@@ -53,6 +53,8 @@ def explain(table: Table, flows: list[Flow]) -> tuple[list[Cause], list[Flow]]:
                 _of_1999(table, flow, cause)
             _allow_for_gaps(table, lacking, cause)
             _notices(table, cause)
+        if causes and not causes[0].is_known:
+            _is_forgotten(flow, causes[0])
         if causes:
             found.append(causes[0])
             found += [c for c in causes[1:] if c.score >= PROBABLE and c.is_known and c.name not in causes[0].names]
@@ -105,7 +107,8 @@ def of_flow(table: Table, flow: Flow, flows: list[Flow]) -> Iterator[Cause]:
         yield from found
         if not found and not table.lacking.count and (is_failed(flow) or _waits_at_the_end(table, flow)):
             yield Cause(("no-answer",), WEAK, "No frame of one of the two ports is in the capture: that port is not there, or the "
-                        "capture shows one direction only.", "a capture of both directions", flow.steps[:3])  # fmt: skip
+                        "capture shows one direction only.", "a capture of both directions", flow.steps[:3],
+                        claims=[unheard(table, flow)])  # fmt: skip
         return
     if not flow.ended == "refused":
         yield from setup(table, flow)
@@ -763,6 +766,21 @@ def _denied(table: Table, flow: Flow) -> Iterator[Cause]:
     yield Cause(("connection-unknown",), POSSIBLE, text, f"the log of {answer.sender:06X}: whether it was restarted, or gave the "
                 "Connection up; a capture of it from its setup on", [asked[0], answer],
                 claims=[none_by(flow, answer, "DISCONNECT_RQST")])  # fmt: skip
+
+
+def _is_forgotten(flow: Flow, cause: Cause) -> None:
+    """4Ah to the Disconnect behind a Message that was aborted: who only missed the Message, or is in Error, has the Connection
+    still."""
+    asked = [s for s in flow.named("DISCONNECT_RQST") if s.sender == flow.named("DISCONNECT_RQST")[0].sender]
+    answers = [s for s in flow.named("DISCONNECT_RESP") if asked and s.is_of(asked[-1]) and s.what["reason"] == _UNKNOWN]
+    if cause.name != "lost-response" or flow.is_1999 or not answers or asked[0].what.get("setup_abort"):
+        return
+    claims = (none_by(flow, answers[0], "DISCONNECT_RQST"),)
+    if all(claim.holds() for claim in claims):
+        cause.names = ("connection-unknown", *cause.names)
+        cause.frames.append(answers[0])
+        cause.add(f"{answers[0].name} says {status(answers[0])}: {answers[0].sender:06X} has given the Connection up, or was "
+                  "restarted.", *claims)  # fmt: skip
 
 
 def _disconnects(table: Table, flow: Flow) -> Iterator[Cause]:

@@ -30,6 +30,12 @@ def first(flow: Flow, about: Step) -> Claim:
                  (f"an earlier {about.name}",))  # fmt: skip
 
 
+def unheard(table: Table, flow: Flow) -> Claim:
+    """One of the two ports says nothing in the capture, on the Connection or elsewhere."""
+    return Claim("no frame of one port", lambda: not table.heard.issuperset(flow.ids), flow.steps[0] if flow.steps else None,
+                 ("LS_ACC",))  # fmt: skip
+
+
 def none_by(flow: Flow, about: Step, name: str) -> Claim:
     """The sender of a frame sent none with a name, before it or behind it."""
     return Claim(f"no {name} of {about.sender:06X}", lambda: not any(s.sender == about.sender for s in flow.named(name)), about,

@@ -127,12 +127,13 @@ def _retry_alone(r: stories.Random) -> stories.Story:
 
 
 def alone(story: Callable[[stories.Random], stories.Story], asks: bool) -> Callable[[stories.Random], stories.Story]:
-    """What the port that asks for the Connection sends, or what the other one does."""
+    """A capture without a frame of the port that is asked for the Connection, or without one of the port that asks."""
 
     def made(r: stories.Random) -> stories.Story:
         frames = story(r).frames
-        port = next(s.sender for s in frames if s.opcode == 0x10)
-        return stories.Story([s for s in frames if (s.sender == port) == asks], ("unheard-answer",))
+        rqst = next(s for s in frames if s.opcode == 0x10)
+        unheard = int.from_bytes(rqst.data[1:4], "big") if asks else rqst.sender
+        return stories.Story([s for s in frames if s.sender != unheard], ("unheard-answer",))
 
     return made
 
@@ -180,7 +181,7 @@ def _slow(r: stories.Random) -> stories.Story:
 STORIES = {**stories.CAUSES, "peer-refused": _peer_refused, "client-refused": stories.refused(5, "peer-refused"),
            "says-error": _says_error, "slow": _slow, "retry-alone": _retry_alone,
            "request-alone": alone(stories.lost_request, True), "message-alone": alone(stories.lost_response, True),
-           "given-up-alone": alone(_given_up, False)}  # fmt: skip
+           "given-up-alone": alone(_given_up, False), "silent-alone": alone(stories.silent_setup(0), True)}  # fmt: skip
 
 
 def _other_peer(frames: list[Seen], about: Step) -> list[Seen]:
@@ -314,6 +315,24 @@ def test_4Ah_is_right_where_the_connection_may_have_ended(act: Callable[[stories
         assert "connection-unknown" not in {name for c in causes_of(t.frames, tmp_path / "c.pcap") for name in c.names}
 
 
+@pytest.mark.parametrize("answer, both, first", [
+    (0x4A, False, "connection-unknown"), (0x4B, False, "lost-response"), (0x4A, True, "lost-response"),
+])  # fmt: skip
+def test_4Ah_behind_an_aborted_message_says_that_its_responder_forgot(answer: int, both: bool, first: str, tmp_path: Path) -> None:
+    """Not where that one asked for a Disconnect itself."""
+    for seed in range(4):
+        t = stories.begun(stories.Random(f"forgot {seed}"))
+        t.level = 3
+        t.message(0), t.message(1)
+        ox, _ = t.message(0, answered=False)
+        t.abort(0, ox, 10_000_000, 0x85)
+        if both:
+            t.disconnect(1, answered=False, both=False)
+        t.disconnect(0, 0x40, both=False, answer=answer)
+        found = causes_of(t.frames, tmp_path / "c.pcap")
+        assert [(c.name, c.party) for c in found[:1]] == [(first, None)]
+
+
 @pytest.mark.parametrize("by_us", [-400_000_000, 400_000_000])
 @pytest.mark.parametrize("which", [0, 1])
 def test_two_clocks_hide_no_silence(which: int, by_us: int, tmp_path: Path) -> None:
@@ -331,7 +350,6 @@ def test_two_clocks_hide_no_silence(which: int, by_us: int, tmp_path: Path) -> N
 #: Functions whose sentences have no claim of their own: how many, and why no frame but those that they show can contradict them.
 CODES, SHOWN, LATER = "they quote a code of a frame", "they speak of frames that they show", "who calls it adds the claims"
 WITHOUT = {
-    "causes.of_flow": (1, "all frames of the port have been looked for"),
     "causes._refusal": (3, CODES), "causes._parameters": (2, CODES), "causes._old_edition": (2, CODES),
     "causes._damage": (1, SHOWN), "causes._link_answers": (1, CODES), "causes._errors": (5, CODES), "causes._messages": (4, SHOWN),
     "causes._aborted": (5, SHOWN), "causes._answered_in_vain": (1, SHOWN),
