@@ -237,7 +237,8 @@ class Connection:
         if one is self.response:
             self.response = None
             if self.port.choose("read_ack") == "answered" and one.request is not None:
-                self.good, self.owes = one.request.number, True
+                behind = self.good is not None and (one.request.number - self.good) & MASK32 >= 1 << 31
+                self.good, self.owes = self.good if behind else one.request.number, True  # a later message may be acknowledged
             return
         self.current = None
         if self.port.choose.yes("more_nops"):
