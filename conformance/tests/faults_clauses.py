@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from fcvi.fc import codec
 
@@ -37,6 +37,23 @@ def service(name: str) -> Any:
             codec.put("LOGIN", name, buf, 0, 28)
 
     return edit
+
+
+def _s_of_the_first(dut: FaultyDut, view: codec.Frame) -> Optional[bytes]:
+    """A PLOGI behind the first is heard with SEQ_CNT (S) one."""
+    if view.get("FC", "R_CTL") != 0x22 or view.data[24] != 3:
+        return None
+    dut.memory["logins"] = dut.memory.get("logins", 0) + 1
+    if dut.memory["logins"] == 1:
+        return None
+    heard = bytearray(view.data)
+    codec.put("LOGIN", "SEQ_CNT_S", heard, 1, 28)
+    return bytes(heard)
+
+
+def _sticks(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> None:
+    """What one response has said of an error, all that follow say."""
+    dut.memory["flags"] = buf[29] = dut.memory.get("flags", 0) | buf[29]
 
 
 def request_after_login(dut: FaultyDut, view: codec.Frame, buf: bytearray) -> list[bytes]:
@@ -80,6 +97,7 @@ FAULTS = [
     Fault("plogi-without-c", "5.6/dut-client/class2", "FCVI-5.6-08", out={"PLOGI": service("CIRO")}),
     Fault("acc-without-s", "5.6/dut-server/class3", "FCVI-5.6-04", out={"LS_ACC": service("SEQ_CNT_S")}),
     Fault("accepts-without-s", "5.6.server/without-s", "FCVI-5.6-05", out=_dh("CONNECT_RESP1", "CONN_STS", 0)),
+    Fault("s-of-the-first-login", "5.6.server/relogin/without-s", "FCVI-5.6-05", hears=_s_of_the_first),
     Fault("refuses-otherwise", "5.6.server/without-c", "FCVI-5.6-10", out=_dh("CONNECT_RESP1", "Reason_Code", 0x21)),
     Fault("connects-without-s", "5.6.client/without-s/acc", "FCVI-5.6-06", out={"PLOGI": request_after_login}),
     Fault("connects-without-c", "5.6.client/without-c/acc", "FCVI-5.6-11", out={"PLOGI": request_after_login}),
@@ -106,6 +124,7 @@ FAULTS = [
     Fault("no-prot-err", "5.9.4.3.protection/class3/handle", "FCVI-T06-2", out=_dh("WRITE_RESP", "FCVI_FLAGS", 3)),
     Fault("no-prot-err-read", f"5.9.4.3.protection/{_RR}/rdma-read/address", "FCVI-T06-2", out=_dh("READ_RESP", "FCVI_FLAGS", 9)),
     Fault("bad-write-good", "5.9.4.3.protection/class2/not-enabled", "FCVI-5.9.4.3-01", out=_dh("WRITE_RESP", "FCVI_FLAGS", 0)),
+    Fault("errors-stick", "5.9.4.3.descriptor/afterwards", "FCVI-T06-0", out={"SEND_RESP": _sticks}),
     Fault("no-desc-err", "5.9.4.3.descriptor/send/class3/none-posted", "FCVI-T06-1",
           out=_dh("SEND_RESP", "FCVI_FLAGS", lambda n: n and 5)),
     Fault("descriptor-error-survived", "5.9.4.3.descriptor/send/class3/none-posted", "FCVI-8.2-d3", **_STAYS),

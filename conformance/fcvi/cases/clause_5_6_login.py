@@ -91,10 +91,18 @@ def login_bits(t: Scenario) -> None:
     errata=["E17", "E126"],
     tags=["login", "setup", "refusal"],
     applies="server and explicit_login",
-    variants=[Variant(name, {"role": SERVER, "name": name, "features": f}, "", _EXPLICIT) for name, f in _FEATURES],
+    variants=[
+        Variant(f"{again}{name}", {"role": SERVER, "name": name, "features": f, "again": bool(again)}, "", _EXPLICIT)
+        for again, which in (("", _FEATURES), ("relogin/", _FEATURES[:2])) for name, f in which
+    ],  # fmt: skip
 )
 def server_refuses(t: Scenario) -> None:
-    """FCVI_CONNECT_RESP1 has CONN_STS one and Connect Reject - Invalid Service Parm (20h), although a server waits."""
+    """FCVI_CONNECT_RESP1 has CONN_STS one and Connect Reject - Invalid Service Parm (20h), although a server waits. So it is
+    behind a login that had both bits: the last one counts.
+    """
+    if t.params["again"]:
+        _tester_logs_in(t, els.C_AND_S)
+        control_setup(t)
     if _tester_logs_in(t, t.params["features"]).kind == "LS_RJT":
         t.step("the PLOGI was rejected: no request can follow it")
         _tester_logs_in(t, els.C_AND_S)

@@ -179,12 +179,14 @@ def _reason_of_disconnect(t: Scenario, setup: Setup, reasons: tuple[int, ...]) -
     variants=variants(
         levels=("reliable-reception",), ops=("send", "rdma-write"), immediate=True, classes=(3, 2),
         choices=[("none-posted", {"posted": None}), ("too-short", {"posted": 16})],
-    ),
+    )
+    + variants(levels=("reliable-reception",), ops=("send",), choices=[("afterwards", {"posted": None, "again": True})]),
 )  # fmt: skip
 def descriptor_error(t: Scenario) -> None:
     """A Send, or an RDMA Write with Immediate Data, without a fitting receive Descriptor: RESP_ERR with DESC_ERR.
 
-    An RDMA Write needs a Descriptor but no room in it: too short a one is no error there.
+    An RDMA Write needs a Descriptor but no room in it: too short a one is no error there. On the next Connection a response says
+    no error again.
     """
     setup = open_connection(t)
     _good(t, setup)
@@ -207,6 +209,8 @@ def descriptor_error(t: Scenario) -> None:
     t.require(not good, "FCVI-5.9.7.3.1-05", "a Descriptor completed without error", len(good), "none")
     _in_error(t, setup)
     _reason_of_disconnect(t, setup, (0x42,))
+    if t.params.get("again"):
+        _good(t, open_connection(t))
 
 
 @case(
