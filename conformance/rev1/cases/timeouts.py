@@ -42,7 +42,7 @@ _MESSAGES: list[tuple[str, dict[str, Any]]] = [
     + variants(classes=(2,), choices=[(f"class2/{n}", c) for n, c in _WAITS])
     + variants(levels=("reliable-delivery", "reliable-reception"), roles=("any",), choices=_MESSAGES)
     + variants(choices=[(f"own-timeout/{n}", {**c, "own": True}) for n, c in _WAITS[:2]])
-    + variants(pics="max_vis >= 2", choices=[(f"twice/{n}", {**c, "twice": True}) for n, c in _WAITS[:2]])
+    + variants(pics="max_vis >= 3", choices=[(f"twice/{n}", {**c, "twice": True}) for n, c in _WAITS[:2]])
     + variants(roles=(SERVER,), classes=(3, 2), choices=[("tester-aborts", {"what": "tester"})]),
 )  # fmt: skip
 def no_answer(t: Scenario) -> None:
