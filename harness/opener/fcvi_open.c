@@ -3,9 +3,9 @@
  * The suite starts it with one end of a pair of sockets as standard input. An administrator gives this small
  * program CAP_NET_RAW (setcap cap_net_raw=ep), and execution to whom it may serve; the suite itself then
  * needs no capability. The socket that goes out takes in FCoE, FIP and LLDP of this interface only, and its
- * filter is locked. What it sends the kernel does not bind: whoever has the socket can send any frame on any
- * interface of the network namespace, and make any of them promiscuous while the socket is open.
- * Nothing of the environment is read. */
+ * filter is locked. It cannot be bound anew. What it sends the kernel does not bind: whoever has the socket
+ * can send any frame on any interface of the network namespace, and make any of them promiscuous while the
+ * socket is open. Nothing of the environment is read. */
 #include <errno.h>
 #include <linux/filter.h>
 
@@ -26,6 +26,8 @@ enum { WRONG_USAGE = 2, FAILED = 3, WHOLE = 0x40000 };
 #ifndef PACKET_IGNORE_OUTGOING
 enum { PACKET_IGNORE_OUTGOING = 23 };
 #endif
+/* PACKET_FANOUT_FLAG_UNIQUEID and PACKET_FANOUT_FLAG_IGNORE_OUTGOING, which older headers lack. */
+enum { FANOUT_UNIQUE = 0x2000, FANOUT_IGNORE_OUTGOING = 0x4000 };
 
 static int complain(const char *name, const char *words)
 {
@@ -45,7 +47,7 @@ static bool set(int s, int level, int option, const void *value, socklen_t size)
     return setsockopt(s, level, option, value, size) == 0;
 }
 
-/* EtherTypes 8906h, 8914h and 88CCh of this interface, whatever the socket is bound to later. The kernel has
+/* EtherTypes 8906h, 8914h and 88CCh of this interface, also before the socket is bound. The kernel has
  * taken tags of VLANs off. */
 static bool narrow(int s, int index)
 {
@@ -75,6 +77,14 @@ static bool join(int s, int index)
               sizeof yes); /* a receiver looks for itself as well */
     return set(s, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof everything) &&
            bind(s, (const struct sockaddr *)&where, sizeof where) == 0;
+}
+
+/* Into a fanout group of its own. A socket leaves no group, and while it is in one the kernel binds it to
+ * nothing else: it can neither move nor take frames away from another program's group. */
+static bool settle(int s)
+{
+    const uint32_t alone = (PACKET_FANOUT_HASH | FANOUT_UNIQUE | FANOUT_IGNORE_OUTGOING) << 16;
+    return set(s, SOL_PACKET, PACKET_FANOUT, &alone, sizeof alone);
 }
 
 static bool hand_over(int s)
@@ -114,7 +124,7 @@ int main(int argc, char **argv)
     if (r.ifr_hwaddr.sa_family != ARPHRD_ETHER)
         return complain(argv[1], "this is no Ethernet interface");
     if (ioctl(s, SIOCGIFINDEX, &r) != 0 || !narrow(s, r.ifr_ifindex) || !join(s, r.ifr_ifindex) ||
-        !hand_over(s))
+        !settle(s) || !hand_over(s))
         return complain(argv[1], strerror(errno));
     return 0;
 }

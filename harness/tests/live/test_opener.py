@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -106,18 +107,26 @@ def test_the_socket_takes_in_what_it_is_for_and_keeps_its_filter(net: Net) -> No
                 opened.recv(100)
 
 
-def test_the_socket_hears_its_own_interface_whatever_it_is_bound_to(net: Net) -> None:
+def test_the_socket_stays_where_it_is(net: Net) -> None:
+    """It hears no other interface, and takes no frames away from a program that shares its own among several sockets."""
     ours, its = socket.socketpair()
     with ours, its:
         done = subprocess.run(net._command(str(_OPENER), DEVICE), stdin=its, capture_output=True, check=False, timeout=20)
         assert done.returncode == 0, done.stderr
         with socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0]) as opened:
-            opened.bind((TESTER, 3))  # ETH_P_ALL
+            for protocol in (0, 3):  # 3: ETH_P_ALL
+                with pytest.raises(OSError, match="Invalid argument"):
+                    opened.bind((TESTER, protocol))
+            for group in (1, 7):
+                with pytest.raises(OSError, match="already"):
+                    opened.setsockopt(263, 18, struct.pack("I", group | 1 << 16))  # SOL_PACKET, PACKET_FANOUT
             sender = (
-                "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(('" + DEVICE + "', 0))\n"
+                "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(('{}', 0))\n"
                 "s.send(bytes(12) + bytes.fromhex('8906') + bytes(46))"
             )
-            assert net.run("/usr/bin/python3", "-c", sender).returncode == 0
             opened.settimeout(0.5)
+            assert net.run("/usr/bin/python3", "-c", sender.format(DEVICE)).returncode == 0
             with pytest.raises(TimeoutError):
                 opened.recv(100)
+            assert net.run("/usr/bin/python3", "-c", sender.format(TESTER)).returncode == 0
+            assert opened.recv(100)[12:14].hex() == "8906"
