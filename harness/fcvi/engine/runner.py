@@ -528,7 +528,7 @@ def _pixit(options: RunOptions, dut: Dut) -> Pixit:
     )
     if pixit.e_d_tov_us > pixit.r_a_tov_us:
         given = f"E_D_TOV is {pixit.e_d_tov_us // 1000} ms and R_A_TOV {pixit.r_a_tov_us // 1000} ms"
-        raise PicsError(f"--e-d-tov: {given}; FC-FS counts E_D_TOV into R_A_TOV, so it cannot be longer")
+        raise PicsError(f"{given}; FC-FS counts E_D_TOV into R_A_TOV, so it cannot be longer (--e-d-tov, or e_d_tov_ms in [pixit])")
     free = pixit.free if _own_timers(options) else pixit.free - {"timers"}
     return dut.settled(replace(pixit, jitter_us=options.jitter_us, profile=options.profile, free=free))
 
