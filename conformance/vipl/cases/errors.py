@@ -311,7 +311,7 @@ def reports_and_ends(t: Calls, p: Pair, what: str) -> None:
     """RD and RR: an end whose handler was called, or whose receive came back in error, has ended its Connection."""
     for v in (p.a, p.b) if p.level != UD else ():
         if heard(t, v):
-            t.require(v.becomes(ERROR), "S2.3.1-04", f"the state of an end that was told of {what}", v.state(), ERROR)
+            t.require(v.becomes(ERROR, t.async_us), "S2.3.1-04", f"the state of an end that was told of {what}", v.state(), ERROR)
         deaf(t, v, "S2.3.1-04")
 
 

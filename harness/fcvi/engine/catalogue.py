@@ -76,6 +76,7 @@ class Change:
     level_was: str = ""  # of a table that has these columns
     subject_was: str = ""
     statement_was: str = ""
+    condition_was: str = ""
 
 
 @dataclass(frozen=True, order=True)
