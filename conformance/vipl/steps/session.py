@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Sequence
 
 from fcvi.engine.calls_scenario import End
-from fcvi.engine.upper_tester import Call
+from fcvi.engine.upper_tester import METHOD_NOT_FOUND, Call
 
 from .declare import CLAIMS, LEVELS, RD, UD
 from .scenario import Calls
@@ -57,14 +57,24 @@ class Node:
         self.attribs: dict[str, Any] = self.query()
         self.host = str(self.attribs.get("LocalNicAddress", ""))
         self.missing = t.missing(end)
-        self.ptag: Optional[int] = None
-        if "VipCreatePtag" not in self.missing:
-            made = end.call("VipCreatePtag", nic=self.nic)
-            if made.returned() != OK:
-                t.fail("G3.4.1-01", "VipCreatePtag", made.returned(), OK)
-            self.ptag = made.integer("ptag")
-        if handler and "VipErrorCallback" not in self.missing:
-            self.code("VipErrorCallback", Context=77)
+        made = self._where_there_is("VipCreatePtag")
+        if made is not None and made.returned() != OK:
+            t.fail("G3.4.1-01", "VipCreatePtag", made.returned(), OK)
+        self.ptag: Optional[int] = None if made is None else made.integer("ptag")
+        if handler:
+            self._where_there_is("VipErrorCallback", Context=77)
+
+    def _where_there_is(self, method: str, **params: Any) -> Optional[Call]:
+        """A call on this NIC; None where the layout says that the library has none, or the agent refuses it as unknown."""
+        if method in self.missing:
+            return None
+        with self.t.looking_at_errors():
+            made = self.end.call(method, nic=self.nic, **params)
+        if made.reply.error is None or made.reply.error[0] != METHOD_NOT_FOUND:
+            made.returned()
+            return made
+        self.missing |= {method}
+        return None
 
     def need(self, *calls: str) -> None:
         """End the case where the library has not all of these calls."""

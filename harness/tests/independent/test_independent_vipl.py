@@ -114,6 +114,15 @@ def test_a_library_of_the_first_phase_is_judged_by_what_it_has() -> None:
     assert sum(verdict == "pass" for verdict in decided.values()) >= 200
 
 
+def test_calls_that_the_agent_refuses_are_not_there_whatever_its_layout_says() -> None:
+    def silent(agent: Any) -> None:
+        told = agent.do_layout
+        agent.do_layout = lambda p: {**told(p), "missing": []}
+    early = InsideDut("silent", lambda write: Server("early", VirtualClock(), write, change=silent))
+    results = run("early", "VIPL.X5,VIPL.S3,VIPL.E1/rd", lambda _: early)
+    assert {r.id: r.verdict.value for r in results} == {"VIPL.X5/rd": "pass", "VIPL.S3/rd": "pass", "VIPL.E1/rd": "inconclusive"}
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_told_by_its_row(name: str) -> None:
     fault = FAULTS[name]
