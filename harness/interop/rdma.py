@@ -51,9 +51,10 @@ ENDS_THE_AGENT = {
 _NULL = ("VERBS-7.8-04", "rxe follows a null pointer when a window that is not bound is invalidated")
 _ZERO = ("VERBS-8.1.3.2-04", "siw follows a null pointer for an element of length zero between others")
 ENDS_THE_GUEST = {
-    "rxe": dict.fromkeys(("VERBS.65/independent", "VERBS.68/twice", "VERBS.68/new", "VERBS.68/other-pd"), _NULL),
+    "rxe": dict.fromkeys(("VERBS.65/independent", "VERBS.68/twice", "VERBS.68/new", "VERBS.68/other-pd",
+                          "VERBS.75/invalidate"), _NULL),
     "siw": {"VERBS.59/sum": _ZERO},
-}
+}  # fmt: skip
 #: Those two are not run with the others, and neither are the variants of VERBS.2 that end as its first does.
 LEFT_OUT = {kind: ("VERBS.2",) * (kind == "siw") + (*ENDS_THE_AGENT.get(kind, ()), *ENDS_THE_GUEST[kind]) for kind in KINDS}
 #: Variants without one verdict: those that need a process for each end, what another case judges already, and a race of siw, in
