@@ -3,6 +3,7 @@ it, and by its BA_ACC that the other one gave up for want of one."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Iterator
 
 from fcvi.capture.units import duration
@@ -18,8 +19,21 @@ _NAME = "unheard-answer"
 def one_way(table: Table, flow: Flow) -> Iterator[Cause]:
     """What became of the setup, or else of a Message. Who aborts before a timeout can have passed has another reason."""
     least_us = table.e_d_tov_us or E_D_TOV_US
-    found = list(_setups(flow, least_us)) or list(_messages(table, flow, least_us)) or list(_answers(flow, least_us))
-    yield from found[:1]
+    ways = (_refusals(table, flow), _setups(flow, least_us), _messages(table, flow, least_us), _answers(flow, least_us))
+    yield from itertools.islice(itertools.chain(*ways), 1)
+
+
+def _refusals(table: Table, flow: Flow) -> Iterator[Cause]:
+    """FCVI_CONNECT_RESP2 without an FCVI_HANDLE: the responder gave none (5.3.3). A Peer may be early, and accept later."""
+    went_on = [s for s in flow.named("CONNECT_RESP2") if s.sender == flow.ids[0]]
+    at = table.scan.at(flow.index)
+    if flow.mode != "client-server" or flow.is_1999 or not went_on or at.handle[1] != NONE or at.way[0].frames:
+        return
+    last = went_on[-1]
+    text = (f"FCVI_CONNECT_RESP2 of {last.sender:06X} names no FCVI_HANDLE, so {last.target:06X} gave it none: it refused (5.3.3). "
+            "The reason is in its FCVI_CONNECT_RESP1, of which no frame is in the capture.")  # fmt: skip
+    yield Cause(("rejected", "no-match", "no-waiting"), PROBABLE, text, "a capture of both directions",
+                [*flow.named("CONNECT_RQST")[-1:], last], claims=[absent(flow, last, "CONNECT_RESP3")])  # fmt: skip
 
 
 def _setups(flow: Flow, least_us: int) -> Iterator[Cause]:

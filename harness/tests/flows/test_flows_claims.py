@@ -147,6 +147,13 @@ def _given_up(r: stories.Random) -> stories.Story:
     return stories.Story(t.frames, ("lost-resp1",))
 
 
+def _refused_quietly(r: stories.Random) -> stories.Story:
+    """The reason is in FCVI_CONNECT_RESP1 alone (Figure 9)."""
+    frames = stories.refused(1, "no-match")(r).frames
+    return stories.Story([stories.replace(s, data=s.data[:29] + b"\0" + s.data[30:36] + bytes(4) + s.data[40:])
+                          if s.opcode == 0x19 else s for s in frames])  # fmt: skip
+
+
 def _as_peer(data: bytes) -> bytes:
     """FCVI_CONNECT_RQST in peer mode."""
     return data[:29] + bytes([(data[29] & ~7) | 2]) + data[30:]
@@ -181,7 +188,8 @@ def _slow(r: stories.Random) -> stories.Story:
 STORIES = {**stories.CAUSES, "peer-refused": _peer_refused, "client-refused": stories.refused(5, "peer-refused"),
            "says-error": _says_error, "slow": _slow, "retry-alone": _retry_alone,
            "request-alone": alone(stories.lost_request, True), "message-alone": alone(stories.lost_response, True),
-           "given-up-alone": alone(_given_up, False), "silent-alone": alone(stories.silent_setup(0), True)}  # fmt: skip
+           "given-up-alone": alone(_given_up, False), "silent-alone": alone(stories.silent_setup(0), True),
+           "refused-alone": alone(_refused_quietly, True)}  # fmt: skip
 
 
 def _other_peer(frames: list[Seen], about: Step) -> list[Seen]:
