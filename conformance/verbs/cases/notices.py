@@ -10,7 +10,7 @@ from conformance.verbs.steps.account import Wr
 from conformance.verbs.steps.declare import IWARP, MW, SRQ, each, verbs
 from conformance.verbs.steps.scenario import Verbs
 from conformance.verbs.steps.session import (
-    ALL, MW_BIND, Node, Pair, Qp, alive, connect, event_of, good, heard, has_read, hex64, nodes, pair, receives, returned, said,
+    ALL, MW_BIND, Cq, Node, Pair, Qp, alive, connect, event_of, good, heard, has_read, hex64, nodes, pair, receives, returned, said,
     settled, start,
 )  # fmt: skip
 from conformance.verbs.steps.shared import Shared
@@ -256,15 +256,17 @@ def stay(t: Verbs) -> None:
     t.require(more is None, "8.2.5-01", "an event of a message to a CQ that was not armed again", more, "none")
 
 
-@verbs(76, "Channels", "5.3.4-05 8.2.5-13 9.4.1-01 9.4.1-03", errata="B47",
-       variants=each("what", ["eight", "never-armed", "destroyed"]))  # fmt: skip
+@verbs(76, "Channels", "5.3.4-05 8.2.5-13 9.4.1-01..03", errata="B47",
+       variants=each("what", ["eight", "never-armed", "destroyed", "vectors"]))  # fmt: skip
 def channels(t: Verbs) -> None:
     """An event carries the CQ it is for. A CQ that was never armed raises none, and one that is gone neither."""
     _, other = nodes(t)
     handler = other.handler()
     if isinstance(other.vectors, int):
         t.require(other.vectors >= 1, "9.4.1-01", "completion vectors", other.vectors, "at least 1")
-    if t.params["what"] == "never-armed":
+    if t.params["what"] == "vectors":
+        by_vector(t, other)
+    elif t.params["what"] == "never-armed":
         p = armed_pair(t, handler)
         good(send(p, 10), "6.2.2-04", "Sends")
         seen = event_of(other, handler, t.quiet_us)
@@ -295,6 +297,35 @@ def channels(t: Verbs) -> None:
         more = event_of(other, handler, t.quiet_us // 2)
         t.require(more is None, "5.3.4-05", "a second event", more, "none")
     alive(t)
+
+
+def by_vector(t: Verbs, other: Node) -> None:
+    """A handler for each of some completion vectors: each hears of the CQ that is its own, and of no other."""
+    count = min(other.vectors if isinstance(other.vectors, int) else 1, 4)
+    if count < 2:
+        t.skip("the device has one completion vector")
+    handlers = [other.handler()]
+    for _ in range(count - 1):
+        made = other.call("SetCompletionEventHandler", rnic=other.rnic)
+        if not returned(made):
+            t.skip("the device has one completion event handler")
+        handlers.append(made.integer("handler"))
+    pairs = []
+    for vector, handler in enumerate(handlers):
+        made = other.call("CreateCq", rnic=other.rnic, entries=min(64, other.attr("max_cqe") or 64), handler=handler,
+                          vector=vector)  # fmt: skip
+        other.good(made, "5.3.1-03", f"a CQ of vector {vector}")
+        cq = Cq(other, made.integer("cq"), made.integer("entries"), handler)
+        pairs.append(_started(nodes(t)[0].qp(), other.qp(recv_cq=cq)))
+        receives(pairs[-1].b, pairs[-1].mb, 1)
+        arm(t, cq)
+    for p, handler in zip(reversed(pairs), reversed(handlers)):
+        good([p.a.send(p.ma.sge(0, 8))], "6.2.2-04", "a Send")
+        seen = event_of(other, handler, t.bound_us)
+        t.require(seen == p.b.recv_cq.cq, "9.4.1-02", "the event at the handler of a CQ", seen, p.b.recv_cq.cq)
+    for handler in handlers:
+        more = event_of(other, handler, t.quiet_us // 2)
+        t.require(more is None, "9.4.1-02", "an event of another handler's CQ", more, "none")
 
 
 @verbs(77, "Asynchronous events", "6.2.2.3-05 6.2.3-07 7.4.2-03 7.4.2-06 8.3.3-01..05 8.3.3-08..10 9.4.2-01",

@@ -39,7 +39,7 @@ def receives_in_idle(t: Verbs) -> None:
     if t.params["state"] == "init" and not b.to("INIT"):
         t.fail("6.2.1.1-01", "a move to INIT", REFUSED, OK)
     before = b.state()
-    early = b.post([{"sges": [mb.sge(64 * k, 64)]} for k in range(4)], queue="rq", must=False)
+    early = b.post([{"sges": [mb.sge(64 * k, 64)]} for k in range(4)], queue="rq", must=False, row="6.2.1-03")
     if not early.whole and t.params["state"] == "init":
         t.notice("6.2.1-03", "Receives posted in INIT", early.said, OK, "B18")
     b.recv_cq.silent("6.2.1-04", "WCs of a QP in Idle", t.params["pause"] * t.quiet_us)
@@ -66,7 +66,7 @@ def receives_in_idle(t: Verbs) -> None:
     alive(t)
 
 
-@verbs(10, "Sends posted in Idle", "6.2.1-04 6.2.2-02", errata="B18", variants=each("count", {"one": 1, "four": 4}))
+@verbs(10, "Sends posted in Idle", "6.2.1-02 6.2.1-04 6.2.2-02", errata="B18", variants=each("count", {"one": 1, "four": 4}))
 def sends_in_idle(t: Verbs) -> None:
     """They are refused, or silent until the stream is there and then begun first."""
     one, other = nodes(t)
@@ -78,7 +78,7 @@ def sends_in_idle(t: Verbs) -> None:
     for k in range(count + 1):
         ma.pattern(40 + k, 64 * k, 64)
     wrs = [{"opcode": "SEND", "sges": [ma.sge(64 * k, 64)]} for k in range(count)]
-    early = a.post(wrs, must=False)
+    early = a.post(wrs, must=False, row="6.2.1-02")
     if early.wrs:
         a.send_cq.silent("6.2.1-04", "WCs of Sends of a QP in Idle")
     got = receives(b, mb, count + 1)
@@ -94,15 +94,15 @@ def sends_in_idle(t: Verbs) -> None:
     alive(t)
 
 
-@verbs(11, "Idle to Error to Idle", "6.2.1-08 6.2.1.3-01..03", variants=each("what", ["receives", "waiting"]))
+@verbs(11, "Idle to Error to Idle", "6.2.1-02..03 6.2.1-08 6.2.1.3-01..03", variants=each("what", ["receives", "waiting"]))
 def idle_error_idle(t: Verbs) -> None:
     """What was posted in Idle is flushed, and WCs that wait keep what they say."""
     one, _ = nodes(t)
     if t.params["what"] == "receives":
         qp, mem = one.qp(), one.mem(512)
         t.require(qp.to("INIT"), "6.2.1.1-01", "a move to INIT", REFUSED, OK)
-        wrs = receives(qp, mem, 6)
-        sends = qp.post([{"opcode": "SEND", "sges": [mem.sge(0, 8)]}], must=False).wrs
+        wrs = qp.post([{"sges": [mem.sge(64 * k, 64)]} for k in range(6)], queue="rq", row="6.2.1-03").wrs
+        sends = qp.post([{"opcode": "SEND", "sges": [mem.sge(0, 8)]}], must=False, row="6.2.1-02").wrs
         call = qp.modify(state="ERR")
         t.require(returned(call), "6.2.1.3-01", "a move from Idle to Error", said(call), OK)
         flushed(wrs, "6.2.1.3-02", "WRs posted in Idle, when the QP goes to Error")

@@ -47,7 +47,7 @@ class CqCalls(Caller):
         context: Context = self._thing(params, "rnic", Context)
         asked = self._asked(params)
         handler = self._maybe(params, "handler", Handler)
-        number(params, "vector", 0)
+        vector = number(params, "vector", 0)
         fault = self.model.fault
         top = context.device.attributes["max_cqe"]
         if asked > top and fault == "cq-beyond-limit-cut":
@@ -57,11 +57,15 @@ class CqCalls(Caller):
         if asked < 1 and fault == "cq-of-none":
             return {"cq": self.model.keep(Cq(context, 0, handler)), "entries": 0}
         if not 0 < asked <= top or params.get("vector", 0) > 1:
+            if fault == "refusal-changes-limits":
+                context.device.attributes["max_cqe"] -= 1
+            self.model.forgets = fault == "refusal-loses-event"
             raise Refused(EINVAL)
         if not context.device.count("cq", "max_cq"):
             raise Refused(ENOMEM)
         entries = min(self._entries(asked), top)
         cq = Cq(context, entries - 1 if fault == "cq-smaller" and entries > 1 else entries, handler)
+        cq.vector = vector
         if handler:
             handler.cqs.append(cq)
         found = self.model.keep(cq)

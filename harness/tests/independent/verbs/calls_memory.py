@@ -38,6 +38,10 @@ class MemoryCalls(Caller):
         settle_region(model, region, memory, offset, length, rights, iova)
         if not pd.context.device.count("mr", "max_mr"):
             raise Refused(ENOMEM)
+        if model.fault == "overlap-gives-rights":
+            for one in pd.context.device.stags.local.values():
+                if isinstance(one, Region) and one.memory is memory:
+                    one.rights |= rights
         pd.context.device.stags.give(region)
         if model.fault == "mr-born-invalid" and pd.context.device.counts["mr"] > 2:
             region.valid = False
@@ -121,6 +125,9 @@ class MemoryCalls(Caller):
         """7.9."""
         region: Region = self._thing(params, "mr", Region)
         bound(self.model, region, "dereg-with-window")
+        if self.model.fault == "error-keeps-regions" and any(
+                qp.pd is region.pd and qp.state == "ERR" for qp in region.pd.context.device.qps.values()):
+            raise Refused(EBUSY)
         if self.model.fault == "invalid-region-stays" and not region.valid:
             raise Refused(EINVAL)
         for window in list(region.windows):
@@ -167,7 +174,9 @@ class MemoryCalls(Caller):
     def deallocate_mw(self, params: Params) -> Answer:
         """7.10.4."""
         window: Window = self._thing(params, "mw", Window)
-        if self.model.fault == "bound-window-not-freed" and window.valid:
+        fault = self.model.fault
+        in_error = window.qp is not None and window.qp.state == "ERR"
+        if window.valid and (fault == "bound-window-not-freed" or in_error and fault == "error-keeps-windows"):
             raise Refused(EBUSY)
         self._end_stag(window)
         return self._gone(params, "mw")

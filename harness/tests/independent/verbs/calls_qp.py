@@ -88,6 +88,7 @@ class QpCalls(Caller):
             cap["sq_size"] += 1
         send, receive = (qp.recv_cq, qp.send_cq) if fault == "query-qp-cqs-swapped" else (qp.send_cq, qp.recv_cq)
         told_ord = qp.conn.ord if fault == "query-qp-old-ord" and qp.conn else qp.ord + (fault == "query-qp-ord-wrong")
+        told_ord = told_ord if model.choose.ord_told == "filled" else 0
         access = qp.access | (LOCAL_WRITE if model.choose.access_told == "more" else 0)
         return {"state": state, "cap": cap,
                 "attributes": {"qp_access_flags": spell(access, RIGHTS), "max_rd_atomic": told_ord,
@@ -170,6 +171,8 @@ class QpCalls(Caller):
             self._from_rts(qp, after)
         elif before == "ERR":
             self._from_error(qp, after)
+        elif self.model.fault == {"SQE": "terminate-takes-modify", "SQD": "closing-takes-modify"}.get(before):
+            return
         else:
             self._illegal(qp)
 
@@ -289,6 +292,8 @@ class QpCalls(Caller):
         elif model.fault == "destroyed-qp-completes":
             for wqe in qp.rq.items:
                 model.engine.after(3_000, qp.complete, wqe, "WR_FLUSH_ERR", True)
+        if model.fault == "cq-keeps-destroyed":
+            qp.recv_cq.lost += len(qp.rq.items)
         qp.send_cq.settle()
         qp.recv_cq.settle()
         qp.destroyed = True

@@ -235,7 +235,7 @@ def read_limits(make: Make) -> None:
         return
     top = pair.agent.verb("QueryRnic", rnic=pair.left.rnic)["attributes"]["max_qp_rd_atom"]
     left = pair.left
-    same(pair.agent.verb("QueryQp", qp=left.qp)["attributes"]["max_rd_atomic"], 1)
+    same(pair.agent.verb("QueryQp", qp=left.qp)["attributes"]["max_rd_atomic"] or 1, 1)  # 0: not filled (B28)
     for index in range(6):
         same(left.post("RDMA_READ", [pair.source.sge(4, 4 * index)], index, remote=pair.sink.remote())["return"], "success")
     same(left.sent(6), [(index, SUCCESS) for index in range(6)])

@@ -84,6 +84,7 @@ CHOICES: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "regions": (("any", "short"), "9.2.1.2: the device says how long a Physical Buffer List can be (1 MiB)"),
     "attributes": (("usual", "odd"), "9.2.1.2: sizes without bound, a total of 0 where nothing is shared (6.5), empty names"),
     "ord_granted": (("asked", "one"), "9.2.5.1: ORD granted is between zero and what was asked for"),
+    "ord_told": (("filled", "empty"), "B28: libibverbs may leave max_rd_atomic at 0 where librdmacm set ORD"),
     "access_told": (("chosen", "more"), "6.1.2: libibverbs may tell local write among the rights of a QP"),
     "errnos": (("usual", "odd"), "B36: an Immediate Error is not zero; the number says nothing"),
     "events": (("at-once", "late"), "8.3.3: no time is said for an asynchronous event (30 ms)"),

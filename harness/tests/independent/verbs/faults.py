@@ -384,6 +384,25 @@ FAULTS: List[Fault] = [
     Fault("invalidated-receives", "VERBS-7.8-03", IWARP, "Receives go into a region that is Invalid", ("VERBS-7.2.2-01",)),
     Fault("event-not-for-windows", "VERBS-8.2.5-09", BOTH, "an armed CQ makes no event for binds and invalidations"),
     Fault("rereg-never-longer", "VERBS-7.3.2.3-05", BOTH, "a region that is reregistered with more bytes stays as short as it was"),
+    Fault("terminate-takes-modify", "VERBS-6.2.3-10", IWARP, "Modify QP is taken in Terminate"),
+    Fault("closing-takes-modify", "VERBS-6.2.5-09", IWARP, "Modify QP is taken in Closing"),
+    Fault("error-keeps-windows", "VERBS-6.2.4-10", BOTH, "a window that is bound to a QP in Error cannot be deallocated"),
+    Fault("error-keeps-regions", "VERBS-6.2.4-10", BOTH, "no region of the PD of a QP in Error can be deallocated or invalidated"),
+    Fault("last-error-counts", "VERBS-6.4-03", BOTH, "of two Receives that are too short the second is told as the one at fault"),
+    Fault("later-receive-fails", "VERBS-6.4-03", BOTH, "a Write that is refused puts its error on the next Receive"),
+    Fault("cq-keeps-destroyed", "VERBS-8.2.4-06", BOTH, "Receives that were outstanding at Destroy QP hold entries of the CQ"),
+    Fault("refusal-changes-limits", "VERBS-8.3.1-05", BOTH, "a refused Create CQ makes max_cqe smaller"),
+    Fault("refusal-loses-event", "VERBS-8.3.1-05", IWARP, "behind a refused Create CQ the next asynchronous event is lost"),
+    Fault("srq-stag-zero", "VERBS-6.3.5-11", IWARP, "a Receive of an SRQ with STag zero is told as success"),
+    Fault("invalidate-pd-of-srq", "VERBS-6.3.5-11", IWARP, "the PD of the SRQ decides of what a QP invalidates"),
+    Fault("bind-gives-region-rights", "VERBS-7.4-04", BOTH, "a bind gives the rights of the window to its region"),
+    Fault("overlap-gives-rights", "VERBS-7.4-04", BOTH, "a region gives its rights to those of the same bytes"),
+    Fault("sink-window-unchecked", "VERBS-8.1.2.2-07", IWARP, "a Read into a window asks for neither its right nor its bounds"),
+    Fault("base-misfits", "VERBS-7.6.1-01", IWARP, "a base that does not fit the memory within a page is taken"),
+    Fault("receives-no-overlap", "VERBS-8.2.2-14", BOTH, "a Receive whose buffer overlaps that of another is refused"),
+    Fault("event-first-vector-only", "VERBS-9.4.1-02", BOTH, "a CQ of the second completion vector makes no event"),
+    Fault("idle-sends-lost", "VERBS-6.2.1-02", IWARP, "Sends posted in Idle are taken and forgotten"),
+    Fault("idle-receives-lost", "VERBS-6.2.1-03", BOTH, "Receives posted in Idle are taken and forgotten"),
 ]
 
 
@@ -398,7 +417,8 @@ NEEDS: Dict[str, str] = {
     "reuse-keeps-reads": "irrq=late",
     "read-fence-ignored": "irrq=late", "op-status-other": "bad_opcode=wc",
     "local-fence-ignored": "irrq=late", "writes-complete-first": "irrq=late", "bad-close-silent": "irrq=late",
-    "bad-llp-close-quiet": "wire=late"}
+    "bad-llp-close-quiet": "wire=late",
+    "terminate-takes-modify": "terminate=time-wait", "closing-takes-modify": "close=time-wait"}
 
 #: No check of this room looks for these: cases of the book do (conformance/tests/test_verbs_book.py).
 BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keeps-length", "fence-not-for-solicited",
@@ -410,7 +430,13 @@ BY_THE_BOOK = ("window-keeps-its-rights", "window-keeps-its-bounds", "rereg-keep
                "rereg-never-longer", "zero-based-window-unbounded", "event-not-for-srq", "solicited-not-for-srq",
                "srq-bounds-unchecked", "srq-stag-unchecked", "srq-rights-unchecked", "send-inv-not-through-srq",
                "window-reads-unbounded", "freed-window-read", "zero-length-checked-in-windows", "rereg-keeps-read-right",
-               "invalidated-receives", "event-not-for-windows")
+               "invalidated-receives", "event-not-for-windows",
+               "terminate-takes-modify", "closing-takes-modify", "error-keeps-windows", "error-keeps-regions",
+               "last-error-counts", "later-receive-fails", "cq-keeps-destroyed", "refusal-changes-limits",
+               "refusal-loses-event", "srq-stag-zero", "invalidate-pd-of-srq", "bind-gives-region-rights",
+               "overlap-gives-rights", "sink-window-unchecked", "base-misfits", "receives-no-overlap",
+               "event-first-vector-only", "idle-receives-lost",
+               "idle-sends-lost")
 
 
 def names() -> List[str]:

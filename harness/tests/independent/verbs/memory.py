@@ -210,6 +210,8 @@ class Stags:
         if target is None or not (target.valid or (fault == "invalidated-remote-works" and isinstance(target, Region))):
             return None, "stag"
         if isinstance(target, Window):
+            if fault == "sink-window-unchecked" and table == "local":
+                return target, ""
             return self._window(qp, target, addr, length, right)
         if target.pd is not qp.pd and fault != f"remote-{name}-pd-unchecked":
             return None, "pd"
@@ -332,6 +334,8 @@ class Stags:
             window.length = window.most_length = max(window.length, window.most_length)
         if fault == "window-write-implied":
             window.rights |= REMOTE_WRITE
+        if fault == "bind-gives-region-rights":
+            bind["mr"].rights |= window.rights
         bind["mr"].windows.append(window)
 
     def _named(self, key: int) -> Optional[Target]:
@@ -363,7 +367,10 @@ class Stags:
             return ""
         if self.model.flavour == "ib" and self.model.choose.region_invalidate == "no":
             return "type"
-        if target.pd is not qp.pd and fault != "invalidate-region-any-pd":
+        if fault == "error-keeps-regions" and any(one.pd is qp.pd and one.state == "ERR" for one in qp.device.qps.values()):
+            return "error"
+        own = qp.srq.pd if qp.srq and fault == "invalidate-pd-of-srq" else qp.pd
+        if target.pd is not own and fault != "invalidate-region-any-pd":
             return "pd"
         if target.windows and fault != "invalidate-bound-region":
             return "bound"
@@ -422,7 +429,7 @@ def settle_region(model: "Model", region: Region, memory: Memory, offset: int, l
     if fault == "mr-even-length-only" and length % 2:
         raise Refused(EINVAL)
     if iova is not None:
-        if iova and (iova % PAGE != base % PAGE or iova + length > TOP):
+        if iova and (iova % PAGE != base % PAGE and fault != "base-misfits" or iova + length > TOP):
             raise Refused(EINVAL)
         if not iova and model.choose.zero_based == "no":
             raise Refused(EINVAL)

@@ -158,6 +158,7 @@ class Model:
         self._next = 1 if choose.handles == "small" else 40_000_000 + self.chance.randrange(1000)
         self._va = 0x7f0000000000
         self._held: Optional[Deque[Tuple[str, Dict[str, Any]]]] = None
+        self.forgets = False  # the next event, for a fault
         self._room = ROOM
 
     # Numbers
@@ -196,7 +197,8 @@ class Model:
 
     def tell(self, event: str, qp: Any = None, cq: Any = None, srq: Any = None) -> None:
         """An asynchronous event (8.3.3)."""
-        if self.fault == "events-lost":
+        if self.fault == "events-lost" or self.forgets:
+            self.forgets = False
             return
         if event.startswith("QP_") and self.choose.peer_event == "both" and self.fault == "event-other-qp" and qp is not None:
             qp = next((other for other in qp.device.qps.values() if other is not qp), qp)

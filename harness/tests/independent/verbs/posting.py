@@ -223,6 +223,9 @@ def _refusal(model: "Model", qp: Optional[Qp], wqe: Wqe, send: bool, sges: int, 
         return ENOMEM
     if model.fault == "posts-refused-after-first" and queue.used >= 1 and qp and not send:
         return ENOMEM
+    if model.fault == "receives-no-overlap" and not send and any(one[1] < sge[1] + sge[2] and sge[1] < one[1] + one[2] for
+                                                                 item in queue.items for one in item.sges for sge in wqe.sges):
+        return EINVAL
     return 0
 
 
@@ -247,6 +250,8 @@ def _begin(model: "Model", target: "Qp | Srq", qp: Optional[Qp], send: bool) -> 
             qp.flush_receives()
     elif qp.state in ("RESET", "INIT") and fault == "idle-receives-complete" and not send:
         qp.flush_receives()
+    elif qp.state in ("RESET", "INIT") and fault == ("idle-sends-lost" if send else "idle-receives-lost"):
+        (qp.sq if send else qp.rq).items.clear()
     elif qp.state in ("RESET", "INIT") and fault == "idle-sends-complete" and send:
         for wqe in list(qp.sq.items):
             wqe.done = True

@@ -107,6 +107,7 @@ class Cq:
         self.armed = ""
         self.users: List["Qp"] = []
         self.dead = False
+        self.lost = self.vector = 0  # entries that nobody frees, and the vector, for faults
         self._seen = 0
         self._tick = False
 
@@ -119,7 +120,7 @@ class Cq:
         model = self.model
         if self.dead:
             return
-        if len(self.items) + len(self.staged) >= self.entries and self._overflow(cqe):
+        if len(self.items) + len(self.staged) + self.lost >= self.entries and self._overflow(cqe):
             return
         pace = model.choose.completions
         other = "sends" if cqe.opcode == "RECV" else "receives"
@@ -183,7 +184,8 @@ class Cq:
             self._wake(cqe, fault)
 
     def _wake(self, cqe: Cqe, fault: Optional[str]) -> None:
-        if fault == "event-never" or (fault == "event-only-first" and self._seen > 1):
+        if fault == "event-never" or (fault == "event-only-first" and self._seen > 1) or (
+                fault == "event-first-vector-only" and self.vector):
             return
         if fault == "event-not-for-windows" and cqe.opcode in ("LOCAL_INV", "BIND_MW"):
             return

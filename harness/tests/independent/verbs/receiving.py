@@ -151,6 +151,9 @@ def _send(qp: "Qp", what: Message) -> None:
         else:
             if model.choose.short_receive == "part" or fault == "too-long-one-byte-over":
                 _scatter(qp, wqe, data, fault == "too-long-one-byte-over")
+            if fault == "last-error-counts" and qp.rq.items:
+                qp.complete(wqe, "WR_FLUSH_ERR", True)
+                wqe = qp.rq.items.popleft()
             _refuse(qp, what, "receive", "", wqe, status_of(qp, "short"))
             return
     if key is not None and fault == "send-inv-before-payload" and not qp.device.stags.invalidate_error(qp, key, True):
@@ -227,7 +230,7 @@ def _scatter(qp: "Qp", wqe: Wqe, data: bytes, over: bool) -> str:
         if qp.srq and fault and fault == _UNCHECKED.get(wrong):
             target = qp.device.stags.find(qp.device.stags.local, sge[0], fault)
         if target is None:
-            if fault == "receive-sge-error-ignored":
+            if fault == "receive-sge-error-ignored" or fault == "srq-stag-zero" and qp.srq and not sge[0]:
                 at += sge[2]
                 continue
             return wrong
@@ -316,6 +319,9 @@ def _write(qp: "Qp", what: Message) -> None:
                 return
             elif fault == "refused-write-quiet":
                 _ack(qp, what)
+                return
+            if fault == "later-receive-fails" and qp.rq.items:
+                _refuse(qp, what, "access", access, qp.rq.items.popleft(), status_of(qp, "short"))
                 return
             _refuse(qp, what, "access", "" if fault == "stag-zero-quiet" and not key else access)
             return
