@@ -134,6 +134,8 @@ def judge(result: Result, scenario: Scenario, levels: Mapping[str, str]) -> None
     findings = scenario.convicting()
     result.findings = findings
     failing = [f for f in findings if fails(f, levels)]
+    if result.verdict is Verdict.NOT_APPLICABLE and failing:  # what the device lacks does not undo what it did
+        result.verdict = Verdict.INCONCLUSIVE
     if result.verdict is Verdict.INCONCLUSIVE and failing:
         result.reason += f"; before that the case had found: {_sentence(failing[0])}{_more(failing)}"
     if result.verdict in (Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE):

@@ -21,7 +21,7 @@ from fcvi.engine.pixit import pixit_for
 from fcvi.engine.results import Result, Verdict
 from fcvi.fc.configuration import base_config
 from fcvi.engine.runner import RunOptions, run as run_cases, run_variant
-from fcvi.engine.scenario import Inconclusive, Unimplemented
+from fcvi.engine.scenario import Inconclusive, NotThere, Unimplemented
 from fcvi.engine.target import parse
 from fcvi.fc.scenario import Scenario
 from fcvi.engine.upper_tester import METHOD_NOT_FOUND, Call
@@ -192,11 +192,12 @@ def test_a_case_may_look_at_the_error_of_its_own_call() -> None:
     assert run(with_control(body), Lacking()).verdict is Verdict.PASS
 
 
-def test_what_was_found_before_an_inconclusive_end_is_told() -> None:
+@pytest.mark.parametrize("end", [Inconclusive, NotThere])
+def test_what_was_found_before_an_end_without_verdict_is_told(end: type[Exception]) -> None:
     def body(t: Scenario) -> None:
         t.report("SHALL", "it was wrong", "this", "that")
         t.report("INFO", "it was odd", "this", "that")
-        raise Inconclusive("nobody knows")
+        raise end("nobody knows")
 
     result = run(with_control(body), Lacking())
     assert result.verdict is Verdict.INCONCLUSIVE and result.reason.startswith("nobody knows")
