@@ -82,6 +82,8 @@ def _learn(args: argparse.Namespace) -> int:
         place.ready("--out", args.out, args.force, ("machine.*",))
     else:
         refuse(args.given, ("--force",), "goes with --out DIR")
+    if args.answers is not None:
+        place.ready_file("--answers", args.answers)
     player = Attachment(target(args), args.rpc_timeout, _us(args.r_a_tov)).player()
     line = Line(args.progress, lambda states, queries: f"{states} states, {queries:,} queries")
     try:

@@ -193,6 +193,7 @@ replay D/text.txt --keep D/signed | 2 | never replaced
 report github D/kept --summary D/signed/report.txt | 2 | never replaced
 new-case FCVI-8.5.3-a3 --out D/signed | 2 | never replaced
 pics new --out D/signed/pics.toml | 2 | never replaced
+learn --dut ref --answers D/signed/answers.json | 2 | never replaced
 run --report /proc/none | 3 | cannot write there
 run --report= | 2 | the name is empty
 run --report - | 2 | nor a stream
