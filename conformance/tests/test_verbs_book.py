@@ -300,7 +300,7 @@ FAULTS = [
     ("bind-gives-region-rights", "VERBS-7.4-04", "VERBS.103/window"),
     ("overlap-gives-rights", "VERBS-7.4-04", "VERBS.103/overlap"),
     ("sink-window-unchecked", "VERBS-8.1.2.2-07", "VERBS.104/no-right"),
-    ("base-misfits", "VERBS-7.6.1-01", "VERBS.105/one"),
+    ("base-misfits", "VERBS-7.6.1-01", "VERBS.105"),
     ("receives-no-overlap", "VERBS-8.2.2-14", "VERBS.106/receives"),
     ("event-first-vector-only", "VERBS-9.4.1-02", "VERBS.76/vectors"),
     ("idle-receives-lost", "VERBS-6.2.1-03", "VERBS.11/receives"),
