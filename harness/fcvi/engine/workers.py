@@ -53,6 +53,8 @@ class _Share:
             process.end_with(parent, signal.SIGTERM)
             work(number, hand_over)
             status = 0
+        except BrokenPipeError:
+            pass  # nobody waits any more
         except Exception as error:  # pylint: disable=broad-except
             complain(f"a process of --jobs ended: {type(error).__name__}: {why(error)}")  # whoever waits sees what is missing
         except BaseException:  # pylint: disable=broad-except
