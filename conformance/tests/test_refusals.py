@@ -38,6 +38,8 @@ _ENDS = {-32601: "inconclusive", -32002: "inconclusive", -32602: "error", -32000
 _OF_THE_SUITE = frozenset(("hello", "reset", "clock.advance", "clock.next", "agent.devices"))
 #: Cases that try without a call what they would try by it: its refusal is theirs to look at.
 _COPES = {("R1.7.1.a/most", "VipQueryNic", code) for code in (-32601, -32002)}
+#: Every case does without: an agent that cannot tell what its library lacks is taken to lack nothing.
+_DISPENSABLE = ("layout", -32601)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ def _tried(bench: Bench, book: Book, codes: Callable[[int], Sequence[int]], late
                         tried += 1
                         told = result.verdict.value == _ENDS[code] and method in result.reason and not result.broken
                         spoilt = result.verdict is Verdict.INCONCLUSIVE and _STOOD_STILL in result.reason
-                        if plain.verdict.value == "pass" and not (told or spoilt) and (result.id, method, code) not in _COPES:
+                        copes = (result.id, method, code) in _COPES or (method, code) == _DISPENSABLE
+                        if plain.verdict.value == "pass" and not (told or spoilt or copes):
                             wrong.append((result.id, method, code, slow, result.verdict.value, result.reason))
             if book.agent == "":  # a call that is never made changes nothing
                 other = bench.run(case, variant, "VipNeverMade", -32601)

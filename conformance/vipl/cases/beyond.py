@@ -1,5 +1,5 @@
-"""What an application is asked not to do with queues: it overruns a Completion Queue, takes what an entry names without the entry,
-and mixes Notify with Done. What the provider owes all the same."""
+"""Does with queues what an application is asked not to do, and sees what the provider owes all the same: overruns a CQ, takes what
+an entry names without the entry, and mixes Notify with Done."""
 
 from __future__ import annotations
 

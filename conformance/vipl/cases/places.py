@@ -1,4 +1,4 @@
-"""Where a Descriptor lies: its alignment, its memory, the handle that comes with it, and where its Next leads (G 3.8.1)."""
+"""Posts Descriptors that lie in a wrong place, come with a wrong handle, or have a Next that leads nowhere (G 3.8.1)."""
 
 from __future__ import annotations
 

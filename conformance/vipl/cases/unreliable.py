@@ -1,4 +1,4 @@
-"""What a loss leaves as it is at Unreliable Delivery."""
+"""Loses messages at Unreliable Delivery, and sees what that leaves as it is."""
 
 from __future__ import annotations
 

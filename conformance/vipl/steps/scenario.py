@@ -7,7 +7,7 @@ from typing import Any, Iterator, Mapping, NoReturn, Optional
 from fcvi.engine import proof
 from fcvi.engine.calls_scenario import CallScenario, End
 from fcvi.engine.scenario import FAILING_LEVELS, Failed, Inconclusive, Seen
-from fcvi.engine.upper_tester import Call
+from fcvi.engine.upper_tester import METHOD_NOT_FOUND, Call
 
 from .declare import RD, RR, UD
 from .lists import CODES
@@ -104,6 +104,8 @@ class Calls(CallScenario):
         if end.number not in self._missing:
             with self.looking_at_errors():
                 told = end.call("layout")
+            if told.reply.error is not None and told.reply.error[0] != METHOD_NOT_FOUND:
+                told.check()
             names = told.reply.result.get("missing") if told.reply.error is None else None
             self._missing[end.number] = frozenset(map(str, names or ()))
         return self._missing[end.number]

@@ -61,6 +61,8 @@ class Node:
         if made is not None and made.returned() != OK:
             t.fail("G3.4.1-01", "VipCreatePtag", made.returned(), OK)
         self.ptag: Optional[int] = None if made is None else made.integer("ptag")
+        if self._refused is not None:
+            self._demand_no_tags(self._refused)
         if handler:
             self._where_there_is("VipErrorCallback", Context=77)
 
@@ -74,7 +76,17 @@ class Node:
             made.returned()
             return made
         self.missing |= {method}
+        self._refused = made if method == "VipCreatePtag" else None
         return None
+
+    _refused: Optional[Call] = None
+
+    def _demand_no_tags(self, refused: Call) -> None:
+        """A library that takes NULL for a tag has none; of any other the agent alone lacks the call, which decides nothing."""
+        made = self.call("VipCreateVi", ViAttribs={"ReliabilityLevel": best_level(self), "MaxTransferSize": 32768})
+        if made.returned() != OK:
+            refused.check()
+        self.code("VipDestroyVi", vi=made.integer("vi"))
 
     def need(self, *calls: str) -> None:
         """End the case where the library has not all of these calls."""
