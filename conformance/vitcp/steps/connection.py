@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Deque, Optional
 
 from fcvi.engine.case import Registry, Variant
-from fcvi.engine.scenario import Inconclusive
+from fcvi.engine.scenario import Failed, Inconclusive
 from fcvi.engine.upper_tester import Call
 from fcvi.vitcp import wire
 from fcvi.vitcp.scenario import Scenario
@@ -321,7 +321,8 @@ def _calling(
     wait = wait or wait_for_call(t, called)
     stream = opened(t)
     t.send(stream, connect_request(t, level, called=called, mtu=mtu, attributes=flags, rx=rx, window=window, security=security))
-    t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS")
+    if t.finish(wait, "VITCP-4.3-07", returns="VIP_SUCCESS") != "VIP_SUCCESS":
+        raise Failed("VipConnectWait gave no request that could be accepted")
     code = accepted(t, vi, wait, stream)
     t.demand(code == "VIP_SUCCESS", "VITCP-4.3-09", "VipConnectAccept does not connect", code, "VIP_SUCCESS")
     theirs = t.expect(sorted(wire.CE), "VITCP-4.3-09", stream=stream, why="after VipConnectAccept")
