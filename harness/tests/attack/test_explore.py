@@ -110,6 +110,9 @@ def test_a_signal_ends_the_exploration(stop: signal.Signals, tmp_path: Path) -> 
         command.send_signal(stop)
         _, err = command.communicate(timeout=60)
     assert (command.returncode, err) == (3, f"fcvi: interrupted by {stop.name}\n")
+    begun = time.monotonic()
+    while any(_runs(program) for program in programs) and time.monotonic() - begun < 10:
+        time.sleep(0.05)  # they are told to end as the command does
     assert not any(_runs(program) for program in programs)
 
 
