@@ -115,6 +115,7 @@ TITLES = {
     "connection-unknown": "one side says that the Connection does not exist",
     "wrong-handle": "a Message went to an FCVI_HANDLE that its receiver never gave",
     "no-answer": "no frame of the other side is in the capture",
+    "unheard-refusal": "the responder refused, and the capture lacks its reason",
     "unheard-answer": "an answer did not reach the port that waited for it",
     "capture-gap": "the capture itself left frames out",
     "clock-set": "the clock of the capture was set",

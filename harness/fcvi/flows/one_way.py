@@ -32,7 +32,7 @@ def _refusals(table: Table, flow: Flow) -> Iterator[Cause]:
     last = went_on[-1]
     text = (f"FCVI_CONNECT_RESP2 of {last.sender:06X} names no FCVI_HANDLE, so {last.target:06X} gave it none: it refused (5.3.3). "
             "The reason is in its FCVI_CONNECT_RESP1, of which no frame is in the capture.")  # fmt: skip
-    yield Cause(("rejected", "no-match", "no-waiting"), PROBABLE, text, "a capture of both directions",
+    yield Cause(("unheard-refusal",), PROBABLE, text, "a capture of both directions",
                 [*flow.named("CONNECT_RQST")[-1:], last], claims=[absent(flow, last, "CONNECT_RESP3")])  # fmt: skip
 
 

@@ -57,9 +57,9 @@ def test_a_resp2_without_a_handle_shows_that_the_responder_refused(tmp_path: Pat
     for seed in range(4):
         frames = STORIES["refused-alone"](stories.Random(f"refused {seed}")).frames
         causes = causes_of(frames, tmp_path / "a.pcap")
-        assert [(c.names[0], c.party) for c in causes] == [("rejected", None)] and "it refused" in causes[0].text
+        assert [(c.names[0], c.party) for c in causes] == [("unheard-refusal", None)] and "it refused" in causes[0].text
         peer = [stories.replace(s, data=s.data[:29] + b"\x02" + s.data[30:]) if s.opcode == 0x10 else s for s in frames]
-        assert "rejected" not in [c.name for c in causes_of(peer, tmp_path / "b.pcap")]
+        assert "unheard-refusal" not in [c.name for c in causes_of(peer, tmp_path / "b.pcap")]
 
 
 def test_who_withdraws_waits_for_no_answer(tmp_path: Path) -> None:
