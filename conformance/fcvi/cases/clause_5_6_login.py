@@ -105,8 +105,9 @@ def server_refuses(t: Scenario) -> None:
         control_setup(t)
     if _tester_logs_in(t, t.params["features"]).kind == "LS_RJT":
         t.step("the PLOGI was rejected: no request can follow it")
-        _tester_logs_in(t, els.C_AND_S)
-        control_setup(t)
+        if not t.params["again"]:  # else another login may be rejected as well, while the first one stands (FC-FS)
+            _tester_logs_in(t, els.C_AND_S)
+            control_setup(t)
         return
     start_wait(t)
     setup = send_rqst(t)
