@@ -182,7 +182,7 @@ _CHOICES = [
     ("close=time-wait", "VERBS.15/local-write,VERBS.15/late-recv,VERBS.80/local-again,VERBS.80/peer-once,VERBS.80/work"),
     ("idle_receives=only-init", "VERBS.1/qp,VERBS.3/below-the-queues,VERBS.11/receives,VERBS.20/rq-full,VERBS.58/sizes-64-4"),
     ("ord_increase=ord", "VERBS.90"),
-    ("ord_told=empty", "VERBS.8,VERBS.78/granted,VERBS.90"),
+    ("ord_told=empty", "VERBS.8/illegal,VERBS.8/legal-move,VERBS.78/granted,VERBS.90"),
     ("terminate=time-wait,close=time-wait", "VERBS.96"),
     ("empty_cq=one", "VERBS.3/zero"),
     ("next_state=required", "VERBS.89/up,VERBS.90/less"),
