@@ -28,7 +28,7 @@ static bool number(const char *text, int base, uint64_t most, uint64_t *out)
 
 static bool ms(const char *text, uint64_t *us)
 {
-    bool good = number(text, 10, 3600 * MS, us) && *us > 0;
+    bool good = number(text, 10, UINT64_C(3600) * MS, us) && *us > 0;
     *us *= MS;
     return good;
 }
