@@ -1,27 +1,13 @@
 /* rxe, VERBS-8.2.5-07: a CQ that is armed for solicited makes no event of a Send that completes in error. */
 #include "show.h"
 
-static struct ibv_comp_channel *made;
-
-/* Whether an event comes within a second. */
-static int told(const char *what)
-{
-    struct ibv_cq *cq;
-    void *context;
-    usleep(1000 * 1000);
-    int came = ibv_get_cq_event(made, &cq, &context) == 0;
-    if (came)
-        ibv_ack_cq_events(cq, 1);
-    printf("%s: %s\n", what, came ? "an event" : "no event");
-    return came;
-}
-
 int main(int argc, char **argv)
 {
     MUST(argc == 2);
     struct end left, right;
     struct sockaddr_in at;
     alone(&left, &at, argv[1]);
+    struct ibv_comp_channel *made;
     MUST((made = ibv_create_comp_channel(left.id->verbs)) != NULL);
     fcntl(made->fd, F_SETFL, O_NONBLOCK);
     rdma_destroy_qp(left.id);
@@ -34,11 +20,11 @@ int main(int argc, char **argv)
     join(&left, &right, &at);
     MUST(ibv_req_notify_cq(left.scq, 0) == 0 && post_recv(&right, 1) == 0);
     MUST(post_send(&left, 2, IBV_WR_SEND, left.mr->lkey, 0, 0) == 0);
-    int next = told("armed for the next, a Send");
+    int next = heard_on(made, "armed for the next, a Send");
     completions("the Send", left.scq, 1);
     MUST(ibv_req_notify_cq(left.scq, 1) == 0);
     MUST(post_send(&left, 3, IBV_WR_SEND, left.mr->lkey ^ 0x5a5a5a, 0, 0) == 0);
-    int error = told("armed for solicited, a Send in error");
+    int error = heard_on(made, "armed for solicited, a Send in error");
     int wcs = completions("the Send", left.scq, 1);
     return shown("VERBS-8.2.5-07", next && !error && wcs == 1);
 }

@@ -139,6 +139,19 @@ static inline int completions(const char *what, struct ibv_cq *cq, unsigned ms)
     return count;
 }
 
+/* Whether an event comes within a second on a channel that does not block. */
+static inline int heard_on(struct ibv_comp_channel *of, const char *what)
+{
+    struct ibv_cq *cq;
+    void *context;
+    usleep(1000 * 1000);
+    int came = ibv_get_cq_event(of, &cq, &context) == 0;
+    if (came)
+        ibv_ack_cq_events(cq, 1);
+    printf("%s: %s\n", what, came ? "an event" : "no event");
+    return came;
+}
+
 static inline int async_events(struct end *e)
 {
     struct ibv_async_event a;
