@@ -23,7 +23,7 @@ def lost(t: Calls, vi: Vi) -> bool:
 def overrun(t: Calls) -> None:
     """24 receives of two VIs complete on a CQ of 8 before anybody reads it. Entries may be lost, but no Descriptor; another CQ has
     its entry; what completes later has one. A provider may end the Connections instead, and tells that. An
-    overrun may corrupt data, and that this is told is recommended alone (G 6.3.2): no breach of these rows fails a provider."""
+    overrun may corrupt data, and G 6.3.2 only recommends that the provider says so. No breach of these rows fails a provider."""
     one, other = nodes(t)
     level = best_level(one, reliable=True)
     cq, beside = one.cq(_ROOM), one.cq(_ROOM)
